@@ -1,0 +1,1 @@
+//! Documents: YAML and JSON with spans, the two envelopes, diagnostics.

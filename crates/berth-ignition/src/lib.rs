@@ -1,0 +1,1 @@
+//! Ignition configs: model, validation, merge, translation.

@@ -1,0 +1,1 @@
+//! Machine-config pools: membership, rendering, rollout planning.

@@ -1,0 +1,1 @@
+//! systemd unit files and the kubelet's command line.
