@@ -1,1 +1,26 @@
 //! Documents: YAML and JSON with spans, the two envelopes, diagnostics.
+//!
+//! ```text
+//! bytes ─decode─► text ─Sources::add─► SourceId ─parse─► documents (Node trees with spans) + diagnostics
+//! ```
+//!
+//! The crate takes text and never paths: reading files and folders is the caller's work. Reading never fails as a whole
+//! and never panics; what is wrong with the input comes back as [`Diagnostic`]s that carry their place. Each diagnostic is
+//! made from a documented [`Lint`], so every code can be explained.
+
+mod decode;
+mod diagnostic;
+mod document;
+pub mod emit;
+mod lints;
+mod node;
+mod parse;
+mod source;
+
+pub use decode::{DecodeError, decode};
+pub use diagnostic::{Diagnostic, Lint, Severity};
+pub use document::{Document, Envelope};
+pub use lints::LINTS;
+pub use node::{Key, Mapping, Node, Style, Value};
+pub use parse::{Parsed, parse};
+pub use source::{Location, SourceId, Sources, Span};

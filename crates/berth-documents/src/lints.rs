@@ -1,0 +1,352 @@
+//! The findings this crate can give, each with the explanation that `berth lint --explain CODE` prints.
+
+use crate::diagnostic::{Lint, Severity};
+
+/// All lints of this crate, in the order they are documented.
+pub const LINTS: &[&Lint] = &[
+    &NOT_TEXT,
+    &FILE_TOO_LARGE,
+    &YAML_SYNTAX,
+    &YAML_TAB,
+    &JSON_SYNTAX,
+    &DUPLICATE_KEY,
+    &NON_STRING_KEY,
+    &COMPLEX_KEY,
+    &YAML_TAG,
+    &MERGE_KEY,
+    &RECURSIVE_ALIAS,
+    &ALIAS_BOMB,
+    &TOO_DEEP,
+    &UNKNOWN_ENVELOPE,
+    &TWO_ENVELOPES,
+    &AIRSHIP_SCHEMA,
+    &MISSING_NAME,
+];
+
+/// The bytes of a file are not text.
+pub(crate) static NOT_TEXT: Lint = Lint {
+    code: "not-text",
+    severity: Severity::Error,
+    summary: "a file is neither UTF-8 nor UTF-16 text",
+    explanation: "\
+Documents are text. Files are read as UTF-8, or as UTF-16 where they begin with its byte order mark. This file holds
+bytes that are neither, so it is probably not a document at all, or was saved in an old encoding such as Latin-1.
+
+Save the file as UTF-8. If it is not a document (an archive, a picture), keep it out of the folder that is read.
+",
+};
+
+/// A source is too large for 32-bit offsets.
+pub(crate) static FILE_TOO_LARGE: Lint = Lint {
+    code: "file-too-large",
+    severity: Severity::Error,
+    summary: "a file is 4 GiB or larger",
+    explanation: "\
+Positions in files are counted with 32 bits, so a file of 4 GiB or more is not read. A site of that size is kept in
+several files: split the file at its `---` lines and give the folder that holds the parts.
+",
+};
+
+/// The text is not YAML.
+pub(crate) static YAML_SYNTAX: Lint = Lint {
+    code: "yaml-syntax",
+    severity: Severity::Error,
+    summary: "the text is not YAML",
+    explanation: "\
+The document could not be read. The place shown is where reading had to stop; the cause is there or a little before it.
+Frequent causes are a quote or bracket that is not closed, a line that is indented less or more than its neighbours, and
+a value that contains `: ` or begins with a special character and is not quoted.
+
+The broken document is left out. The other documents of the same file, before and after it, are still read.
+
+Wrong:
+    metadata:
+      name: rack: 7
+
+Right:
+    metadata:
+      name: \"rack: 7\"
+",
+};
+
+/// A tab is used as indentation.
+pub(crate) static YAML_TAB: Lint = Lint {
+    code: "yaml-tab",
+    severity: Severity::Error,
+    summary: "a tab is used as indentation",
+    explanation: "\
+YAML is indented with spaces. A tab has no agreed width, so the standard forbids it at the beginning of a line, and
+kubectl refuses such a file. Tabs inside quoted text, in block scalars and in JSON are allowed.
+
+Wrong (the second line begins with a tab):
+    metadata:
+    \tname: worker
+
+Right:
+    metadata:
+      name: worker
+",
+};
+
+/// The text begins as JSON and is neither JSON nor YAML.
+pub(crate) static JSON_SYNTAX: Lint = Lint {
+    code: "json-syntax",
+    severity: Severity::Error,
+    summary: "the text begins like JSON but is not JSON",
+    explanation: "\
+The text begins with `{` or `[`, so it was read as JSON. That failed at the place shown, and it is no YAML in flow style
+either. Frequent causes are a missing comma, a missing closing bracket, and a file that was cut off.
+
+Wrong:
+    {\"kind\": \"Node\" \"apiVersion\": \"v1\"}
+
+Right:
+    {\"kind\": \"Node\", \"apiVersion\": \"v1\"}
+",
+};
+
+/// A mapping has the same key twice.
+pub(crate) static DUPLICATE_KEY: Lint = Lint {
+    code: "duplicate-key",
+    severity: Severity::Error,
+    summary: "a mapping has the same key twice",
+    explanation: "\
+Each key of a mapping may be there once. Readers disagree about what a second one means: some take the first value, some
+the last, some refuse the file. Mostly it is a label that was added without seeing that it is set already. The
+other checks go on with the last value.
+
+Wrong:
+    labels:
+      zone: a
+      zone: b
+
+Right:
+    labels:
+      zone: b
+",
+};
+
+/// A key that YAML reads as something else than a string.
+pub(crate) static NON_STRING_KEY: Lint = Lint {
+    code: "non-string-key",
+    severity: Severity::Warning,
+    summary: "an unquoted key is read as a boolean or null by other tools",
+    explanation: "\
+Keys are strings. YAML as kubectl reads it takes an unquoted `yes`, `no`, `on`, `off`, `y`, `n`, `true` or `false` as a
+boolean, also as a key, and `~`, `null` or an empty key as nothing. Berth keeps the key as it is written; other tools turn
+`on` into `true`, or refuse the file. Quote the key and all tools agree.
+
+Wrong:
+    rows:
+      n: 12
+
+Right:
+    rows:
+      \"n\": 12
+",
+};
+
+/// A key that is a list or a mapping.
+pub(crate) static COMPLEX_KEY: Lint = Lint {
+    code: "complex-key",
+    severity: Severity::Error,
+    summary: "a list or mapping is used as a key",
+    explanation: "\
+YAML allows lists and mappings as keys, JSON and Kubernetes do not. Mostly this is a template placeholder that was not
+filled in: `{{ name }}` without quotes is a mapping in a mapping. The entry is left out.
+
+Wrong:
+    name: {{ node }}
+
+Right:
+    name: \"{{ node }}\"
+",
+};
+
+/// A tag that does not fit its value, or that is not known.
+pub(crate) static YAML_TAG: Lint = Lint {
+    code: "yaml-tag",
+    severity: Severity::Error,
+    summary: "a tag is unknown or does not fit its value",
+    explanation: "\
+A tag such as `!!str` or `!!int` says how the value after it is to be read. The tags `!!str`, `!!int`, `!!float`,
+`!!bool`, `!!null`, `!!binary`, `!!timestamp`, `!!seq` and `!!map` are known. Here the value cannot be read in the way its tag
+says, or the tag is a private one that only the program it was written for understands.
+
+Wrong:
+    replicas: !!int three
+    password: !vault secret
+
+Right:
+    replicas: 3
+    password: secret
+",
+};
+
+/// A merge key with something that cannot be merged.
+pub(crate) static MERGE_KEY: Lint = Lint {
+    code: "merge-key",
+    severity: Severity::Error,
+    summary: "the value of `<<` is not a mapping",
+    explanation: "\
+The key `<<` merges another mapping into this one; keys that are written out win over merged ones. Its value is a
+mapping, or a list of mappings of which the first wins. Anything else cannot be merged and is left out.
+
+Wrong:
+    labels:
+      <<: common
+
+Right:
+    labels:
+      <<: *common
+",
+};
+
+/// An alias inside the value of its own anchor.
+pub(crate) static RECURSIVE_ALIAS: Lint = Lint {
+    code: "recursive-alias",
+    severity: Severity::Error,
+    summary: "an alias stands inside the value it refers to",
+    explanation: "\
+An alias repeats the value that its anchor marks. Here the alias is a part of that value, so writing it out would never
+end. Name another anchor, or write the value out.
+
+Wrong:
+    profile: &base
+      parent: *base
+
+Right:
+    profile: &base
+      parent: none
+",
+};
+
+/// Aliases that expand to far more than the file holds.
+pub(crate) static ALIAS_BOMB: Lint = Lint {
+    code: "alias-bomb",
+    severity: Severity::Error,
+    summary: "aliases expand to far more than the file holds",
+    explanation: "\
+Aliases of aliases multiply: nine lines can stand for a billion values and fill the memory of every program that reads
+them. Expansion is therefore limited in proportion to the size of the file, and this document goes beyond the limit. No
+site needs that: write the values out, or use layering for what many documents share.
+
+Wrong:
+    a: &a [x, x, x, x, x, x, x, x, x]
+    b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]
+    c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]
+    (and so on)
+
+Right:
+    a: &a [x, x, x]
+    b: *a
+",
+};
+
+/// A document nested beyond the limit.
+pub(crate) static TOO_DEEP: Lint = Lint {
+    code: "too-deep",
+    severity: Severity::Error,
+    summary: "a document is nested more than 128 levels deep",
+    explanation: "\
+Lists and mappings may be nested 128 levels deep. Real documents stay below twenty; more is a sign of a generator that
+runs in circles, or of an attempt to exhaust the reader. The document is left out.
+
+Wrong:
+    value: [[[[[[[[ … 200 levels … ]]]]]]]]
+
+Right:
+    value: [[1, 2], [3, 4]]
+",
+};
+
+/// A document without a known envelope.
+pub(crate) static UNKNOWN_ENVELOPE: Lint = Lint {
+    code: "unknown-envelope",
+    severity: Severity::Error,
+    summary: "a document has neither apiVersion and kind nor schema",
+    explanation: "\
+A document says what it is in its envelope. Two envelopes are known: Kubernetes documents have `apiVersion` and `kind`,
+Airship documents have `schema`, and both have `metadata`. This document has neither, so nothing can be done with it.
+Files that are no documents (values of a chart, CI settings) are kept out of the folder that is read.
+
+Wrong:
+    name: worker-1
+    labels: {}
+
+Right (Kubernetes):
+    apiVersion: v1
+    kind: Node
+    metadata:
+      name: worker-1
+
+Right (Airship):
+    schema: drydock/BaremetalNode/v1
+    metadata:
+      name: worker-1
+    data: {}
+",
+};
+
+/// A document with both envelopes.
+pub(crate) static TWO_ENVELOPES: Lint = Lint {
+    code: "two-envelopes",
+    severity: Severity::Error,
+    summary: "a document has both apiVersion and kind, and schema",
+    explanation: "\
+A document is either a Kubernetes document (`apiVersion`, `kind`, `metadata`, `spec`) or an Airship document (`schema`,
+`metadata`, `data`). This one has the fields of both, so it would mean different things to different readers. It is read as
+a Kubernetes document here. Mostly a `---` line is missing between two documents.
+
+Wrong:
+    apiVersion: v1
+    kind: Node
+    schema: drydock/BaremetalNode/v1
+
+Right:
+    apiVersion: v1
+    kind: Node
+    ---
+    schema: drydock/BaremetalNode/v1
+",
+};
+
+/// An Airship schema that is not of the form `namespace/Kind/vN`.
+pub(crate) static AIRSHIP_SCHEMA: Lint = Lint {
+    code: "airship-schema",
+    severity: Severity::Error,
+    summary: "a schema is not of the form namespace/Kind/vN",
+    explanation: "\
+The schema of an Airship document names its kind: a namespace, the kind and a version, with slashes between them.
+Namespace and kind are letters only, the version is `v` and a number. Without that form the kind cannot be told.
+
+Wrong:
+    schema: BaremetalNode
+
+Right:
+    schema: drydock/BaremetalNode/v1
+",
+};
+
+/// A document without a name.
+pub(crate) static MISSING_NAME: Lint = Lint {
+    code: "missing-name",
+    severity: Severity::Error,
+    summary: "a document has no metadata.name",
+    explanation: "\
+Documents refer to each other by kind and name, and findings name the document they are about, so every document needs
+`metadata.name`. A name is a string: one that looks like a number or a boolean is quoted. Lists, and configuration files
+such as a Kustomization, need none.
+
+Wrong:
+    kind: Node
+    metadata:
+      labels: {}
+
+Right:
+    kind: Node
+    metadata:
+      name: worker-1
+      labels: {}
+",
+};
