@@ -1,3 +1,7 @@
-//! Chores of the workspace.
+//! The chores of the workspace; `cargo xtask help` lists them.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    xtask::main()
+}

@@ -1,0 +1,124 @@
+//! Rules that source files and project pages are held to.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+
+use super::Violation;
+use crate::workspace::Workspace;
+
+/// A longer file is no longer read in one sitting; split it before it gets there.
+const MOST_LINES: usize = 800;
+
+/// The map that must name every crate.
+const MAP: &str = "docs/ARCHITECTURE.md";
+
+/// What no source file may hold: the text to look for, and what to do instead.
+///
+/// Each text is put together from two parts, so that this file does not find itself.
+const BANNED: &[(&str, &str)] = &[
+    (
+        concat!("#[", "ignore"),
+        "a test that does not run proves nothing: make it run, or delete it",
+    ),
+    (
+        concat!("todo", "!("),
+        "unfinished code does not go in: return an error, or leave the feature out",
+    ),
+    (
+        concat!("unimplemented", "!("),
+        "unfinished code does not go in: return an error, or leave the feature out",
+    ),
+];
+
+/// Source files that are too long or hold what they must not, and crates that the map or the lints miss.
+pub fn source_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
+    let read = |path: &std::path::Path| {
+        fs::read_to_string(workspace.root().join(path))
+            .with_context(|| format!("cannot read {}", path.display()))
+    };
+    let mut violations = Vec::new();
+    for folder in ["crates", "xtask"] {
+        for path in workspace.rust_files(folder)? {
+            violations.extend(
+                file_complaints(&read(&path)?)
+                    .into_iter()
+                    .map(|(line, message)| Violation {
+                        place: format!("{}:{line}", path.display()),
+                        message,
+                    }),
+            );
+        }
+    }
+    let map = read(MAP.as_ref())?;
+    for name in workspace.crates()? {
+        if !is_on_the_map(&map, &name) {
+            violations.push(Violation {
+                place: format!("crates/{name}"),
+                message: format!("is not named in {MAP}; add a line that says what it holds"),
+            });
+        }
+        let manifest = format!("crates/{name}/Cargo.toml");
+        if !read(manifest.as_ref())?.contains("[lints]\nworkspace = true") {
+            violations.push(Violation {
+                place: manifest,
+                message: "does not take the lints of the workspace; add `[lints]` with `workspace = true`"
+                    .to_owned(),
+            });
+        }
+    }
+    Ok(violations)
+}
+
+/// A crate is named in backticks, so that `berth` is not found inside `berth-site`.
+fn is_on_the_map(map: &str, name: &str) -> bool {
+    map.contains(&format!("`{name}`"))
+}
+
+/// Line numbers and messages for one file's text.
+fn file_complaints(text: &str) -> Vec<(usize, String)> {
+    let mut complaints = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for (banned, instead) in BANNED {
+            if line.contains(banned) {
+                complaints.push((index + 1, format!("has `{banned}`: {instead}")));
+            }
+        }
+    }
+    let lines = text.lines().count();
+    if lines > MOST_LINES {
+        complaints.push((
+            lines,
+            format!("the file has {lines} lines, over {MOST_LINES}: split it by subject"),
+        ));
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn banned_texts_are_found_with_their_line() {
+        for (banned, _) in BANNED {
+            let text = format!("fn a() {{}}\n    {banned}\n");
+            let complaints = file_complaints(&text);
+            assert_eq!(complaints.len(), 1, "{complaints:?}");
+            assert_eq!(complaints[0].0, 2);
+        }
+    }
+
+    #[test]
+    fn the_limit_itself_is_allowed() {
+        assert_eq!(file_complaints(&"\n".repeat(MOST_LINES)), []);
+        assert_eq!(file_complaints(&"\n".repeat(MOST_LINES + 1)).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_is_on_the_map_only_under_its_own_name() {
+        let map = "| `berth-site` | the site |";
+        assert!(is_on_the_map(map, "berth-site"));
+        assert!(!is_on_the_map(map, "berth"));
+    }
+}

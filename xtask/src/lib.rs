@@ -1,0 +1,173 @@
+//! Chores of the workspace that need logic.
+//!
+//! `cargo xtask test` is the one test command: contributors and CI run the same steps in the same order.
+//! `cargo xtask generate` writes the files that are made from the program itself.
+//! The work is in a library so that the checks can also be called from tests.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to the person who started it"
+)]
+
+mod architecture;
+mod generate;
+mod steps;
+mod test_totals;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+pub use architecture::{Violation, dependency_violations, source_violations};
+pub use workspace::Workspace;
+
+/// Reads the command line, does the chore, and turns the result into an exit code.
+///
+/// 0: done. 1: a step failed or a generated file is stale. 2: wrong usage.
+pub fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let chore = match Chore::parse(&arguments) {
+        Ok(chore) => chore,
+        Err(error) => {
+            eprintln!("xtask: {error}\n\n{}", help());
+            return ExitCode::from(2);
+        }
+    };
+    match chore.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Chore {
+    Help,
+    Test { only: Vec<String> },
+    Generate { check: bool },
+    Architecture,
+}
+
+impl Chore {
+    fn parse(arguments: &[String]) -> Result<Self> {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        Ok(match words.as_slice() {
+            [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => Self::Help,
+            ["test", only @ ..] => {
+                for name in only {
+                    if !steps::STEPS.iter().any(|step| step.name == *name) {
+                        bail!("there is no step `{name}`");
+                    }
+                }
+                Self::Test {
+                    only: only.iter().map(|&name| name.to_owned()).collect(),
+                }
+            }
+            ["generate"] => Self::Generate { check: false },
+            ["generate", "--check"] => Self::Generate { check: true },
+            ["architecture"] => Self::Architecture,
+            ["generate" | "architecture", unknown, ..] => bail!("unexpected argument `{unknown}`"),
+            [unknown, ..] => bail!("there is no chore `{unknown}`"),
+        })
+    }
+
+    fn run(&self) -> Result<()> {
+        let workspace = Workspace::find()?;
+        match self {
+            Self::Help => {
+                println!("{}", help());
+                Ok(())
+            }
+            Self::Test { only } => steps::run(&workspace, only),
+            Self::Generate { check: true } => generate::check(&workspace),
+            Self::Generate { check: false } => generate::write(&workspace),
+            Self::Architecture => architecture::check(&workspace),
+        }
+    }
+}
+
+fn help() -> String {
+    use std::fmt::Write as _;
+
+    let mut text = "\
+Chores of the Berth workspace.
+
+Usage: cargo xtask <CHORE>
+
+Chores:
+  test [STEP]...      Set up what is missing, then run every check and all tests (or only the named steps)
+  generate [--check]  Write man pages, shell completions and reference pages; --check only compares
+  architecture        Check which crate uses what, file sizes and the map in docs/ARCHITECTURE.md
+  help                Show this text
+
+Steps of `test`, in order:
+"
+    .to_owned();
+    for step in steps::STEPS {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {:<18}  {}", step.name, step.why);
+    }
+    text.push_str(
+        "\nTools that tests compare with (`test` installs them when it runs as root on Debian):\n",
+    );
+    for tool in tools::ALL {
+        let _ = writeln!(text, "  {:<18}  {}", tool.program, tool.used_for);
+    }
+    text.push_str("\nExit codes: 0 done, 1 a check failed, 2 wrong usage.");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Chore> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Chore::parse(&words)
+    }
+
+    #[test]
+    fn the_command_line_is_read() {
+        assert_eq!(parse("").unwrap(), Chore::Help);
+        assert_eq!(parse("test --help").unwrap(), Chore::Help);
+        assert_eq!(parse("test").unwrap(), Chore::Test { only: vec![] });
+        assert_eq!(
+            parse("test clippy tests").unwrap(),
+            Chore::Test {
+                only: vec!["clippy".to_owned(), "tests".to_owned()]
+            }
+        );
+        assert_eq!(
+            parse("generate --check").unwrap(),
+            Chore::Generate { check: true }
+        );
+    }
+
+    #[test]
+    fn wrong_usage_says_which_word_is_wrong() {
+        for (line, word) in [
+            ("tset", "tset"),
+            ("test clipy", "clipy"),
+            ("generate --chekc", "--chekc"),
+        ] {
+            let message = parse(line).unwrap_err().to_string();
+            assert!(message.contains(word), "{message}");
+        }
+    }
+
+    #[test]
+    fn help_names_every_step_and_tool() {
+        let help = help();
+        for step in steps::STEPS {
+            assert!(help.contains(step.name));
+        }
+        for tool in tools::ALL {
+            assert!(help.contains(tool.program));
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The workspace keeps the rules that `docs/ARCHITECTURE.md` states.
+
+use xtask::{Violation, Workspace, dependency_violations, source_violations};
+
+fn assert_none(violations: &[Violation]) {
+    let list: Vec<String> = violations.iter().map(Violation::to_string).collect();
+    assert!(list.is_empty(), "\n{}", list.join("\n"));
+}
+
+#[test]
+fn crates_use_only_what_they_may_use() {
+    let workspace = Workspace::find().unwrap();
+    assert_none(&dependency_violations(&workspace).unwrap());
+}
+
+#[test]
+fn sources_are_readable_finished_and_on_the_map() {
+    let workspace = Workspace::find().unwrap();
+    assert_none(&source_violations(&workspace).unwrap());
+}
