@@ -1,6 +1,7 @@
 //! The invariants of `docs/ARCHITECTURE.md` that a program can check.
 
 mod dependencies;
+mod pages;
 mod sources;
 
 use std::fmt;
@@ -10,6 +11,7 @@ use anyhow::{Result, bail};
 use crate::workspace::Workspace;
 
 pub use dependencies::dependency_violations;
+pub use pages::page_violations;
 pub use sources::source_violations;
 
 /// One place where the workspace breaks one of its own rules.
@@ -31,6 +33,7 @@ impl fmt::Display for Violation {
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let mut violations = dependency_violations(workspace)?;
     violations.extend(source_violations(workspace)?);
+    violations.extend(page_violations(workspace)?);
     if violations.is_empty() {
         return Ok(());
     }

@@ -368,14 +368,17 @@ mod tests {
                 ..TestTotals::default()
             }),
         };
-        insta::assert_snapshot!(report.closing_lines(Duration::from_secs(75)), @r"
-        all good in 1 min 15 s: format, tests
-        not asked for: clippy
-        did NOT run on this machine:
-          - comparison of Ignition configs with the reference validator: ignition-validate is missing (Debian package `ignition`)
-          - tests or documentation examples that are marked as ignored: 1
-        12 passed, 0 failed
-        ");
+        assert_eq!(
+            report.closing_lines(Duration::from_secs(75)),
+            "\n\
+all good in 1 min 15 s: format, tests
+not asked for: clippy
+did NOT run on this machine:
+  - comparison of Ignition configs with the reference validator: ignition-validate is missing (Debian package `ignition`)
+  - tests or documentation examples that are marked as ignored: 1
+12 passed, 0 failed
+"
+        );
     }
 
     #[test]
@@ -388,10 +391,13 @@ mod tests {
             }),
             ..Report::default()
         };
-        insta::assert_snapshot!(report.closing_lines(Duration::from_millis(2500)), @r"
-        all good in 2.5 s: format, tests
-        nothing was left out on this machine
-        12 passed, 0 failed
-        ");
+        assert_eq!(
+            report.closing_lines(Duration::from_millis(2500)),
+            "\n\
+all good in 2.5 s: format, tests
+nothing was left out on this machine
+12 passed, 0 failed
+"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The workspace keeps the rules that `docs/ARCHITECTURE.md` states.
 
-use xtask::{Violation, Workspace, dependency_violations, source_violations};
+use xtask::{Violation, Workspace, dependency_violations, page_violations, source_violations};
 
 fn assert_none(violations: &[Violation]) {
     let list: Vec<String> = violations.iter().map(Violation::to_string).collect();
@@ -17,4 +17,10 @@ fn crates_use_only_what_they_may_use() {
 fn sources_are_readable_finished_and_on_the_map() {
     let workspace = Workspace::find().unwrap();
     assert_none(&source_violations(&workspace).unwrap());
+}
+
+#[test]
+fn pages_point_to_files_that_exist() {
+    let workspace = Workspace::find().unwrap();
+    assert_none(&page_violations(&workspace).unwrap());
 }
