@@ -31,7 +31,7 @@ pub fn main() -> ExitCode {
     let chore = match Chore::parse(&arguments) {
         Ok(chore) => chore,
         Err(error) => {
-            eprintln!("xtask: {error}\n\n{}", help());
+            eprintln!("xtask: {error}\nhint: `cargo xtask help` lists what there is");
             return ExitCode::from(2);
         }
     };
