@@ -1,3 +1,9 @@
 //! The `berth` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+use berth::Io;
+
+fn main() -> ExitCode {
+    berth::run(std::env::args_os(), Io::process()).into()
+}

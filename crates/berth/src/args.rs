@@ -1,0 +1,55 @@
+//! What can be typed: clap structs, one file per command group.
+//!
+//! Help order is declaration order, and every argument has a help text (a test proves it).
+
+mod common;
+mod labels;
+mod lint;
+mod selector;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use self::{
+    common::{FlavourArg, Format, Output},
+    labels::{LabelsArgs, LabelsCheckArgs, LabelsCommand},
+    lint::LintArgs,
+    selector::SelectorArgs,
+};
+
+/// Gives every Kubernetes node its labels and its pool before it boots.
+///
+/// Berth reads a folder of documents (pools, label rules, racks, host profiles, nodes) and says for every node which
+/// machine-config pool and which labels it gets, where each label comes from and how it reaches the node.
+#[derive(Debug, Parser)]
+#[command(
+    name = "berth",
+    version,
+    help_expected = true,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = "\
+Examples:
+  berth lint -f site/                      find every mistake, with file and line
+  berth resolve -f site/                   pool and labels of every node
+  berth explain -f site/ --node NAME       where the labels of one node come from
+  berth plan -f site/ --nodes nodes.yaml   what would change on the live nodes
+
+Exit codes:
+  0  done
+  1  the answer is no: there are findings, or a node failed
+  2  wrong usage, or input that cannot be read
+  3  the cluster or the database could not be reached"
+)]
+pub(crate) struct Cli {
+    /// The command.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// All commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Lint(LintArgs),
+    Labels(LabelsArgs),
+    Selector(SelectorArgs),
+}

@@ -1,0 +1,81 @@
+//! Arguments that several commands share.
+
+use std::path::PathBuf;
+
+use berth_labels::Flavour;
+use clap::{Args, ValueEnum};
+
+/// `-f PATH`, at least once.
+#[derive(Debug, Args)]
+pub(crate) struct Files {
+    /// File or folder with documents; `-` is standard input; repeatable
+    ///
+    /// Folders are read recursively: files ending in .yaml, .yml or .json, in byte order of their paths. Names that
+    /// begin with a dot are skipped.
+    #[arg(short = 'f', long = "filename", value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+/// `-o FORMAT`.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Output {
+    /// Output format
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t
+    )]
+    pub(crate) format: Format,
+}
+
+/// The output formats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// For people, with more columns
+    Wide,
+    /// For programs; the fields are stable
+    Json,
+    /// The same data as JSON
+    Yaml,
+    /// One name per line
+    Name,
+}
+
+/// `--flavour`.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct FlavourArg {
+    /// Whose kubelet and NodeRestriction rules hold
+    #[arg(long, value_name = "FLAVOUR", value_enum, default_value_t)]
+    pub(crate) flavour: FlavourName,
+}
+
+/// The flavours by name.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum FlavourName {
+    /// Kubernetes as released upstream
+    #[default]
+    Upstream,
+    /// OpenShift, whose kubelet may set some role labels itself
+    Openshift,
+}
+
+impl From<FlavourName> for Flavour {
+    fn from(name: FlavourName) -> Self {
+        match name {
+            FlavourName::Upstream => Self::Upstream,
+            FlavourName::Openshift => Self::Openshift,
+        }
+    }
+}
+
+impl Format {
+    /// Whether programs read it.
+    pub(crate) const fn is_structured(self) -> bool {
+        matches!(self, Self::Json | Self::Yaml)
+    }
+}

@@ -1,0 +1,97 @@
+//! Why a command could not give an answer.
+//!
+//! An answer of no (findings, failed nodes) is not a failure: it is printed as data and ends in [`Exit::No`].
+
+use std::{error::Error as StdError, fmt, io};
+
+use thiserror::Error;
+
+use crate::{exit::Exit, input::InputError};
+
+/// A run that ends without an answer.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    /// Paths that cannot be read; one message each.
+    #[error("unreadable input")]
+    Input(Vec<InputError>),
+    /// A name that is not there.
+    #[error("{what} `{name}` {problem}")]
+    Unknown {
+        /// What kind of thing was named.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+        /// Names that were perhaps meant.
+        close: Vec<String>,
+    },
+    /// An argument that parses, but does not mean anything.
+    #[error("{message}")]
+    Argument {
+        /// What is wrong.
+        message: String,
+        /// What would be right.
+        hint: Option<String>,
+    },
+    /// The output could not be written.
+    #[error("cannot write the output")]
+    Write(#[from] io::Error),
+    /// The data could not be put into the format asked for.
+    #[error("cannot print as {format}")]
+    Format {
+        /// The format.
+        format: &'static str,
+        /// What the serialiser said.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
+}
+
+impl Failure {
+    /// How the run ends. A reader that went away (`berth … | head`) has what it wanted.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
+            _ => Exit::Usage,
+        }
+    }
+
+    /// The messages to print, one error each.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        match self {
+            Self::Input(errors) => errors
+                .iter()
+                .map(|error| Chain(error).to_string())
+                .collect(),
+            other => vec![Chain(other).to_string()],
+        }
+    }
+
+    /// What the user can do about it.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { close, .. } if !close.is_empty() => {
+                let names: Vec<_> = close.iter().map(|name| format!("`{name}`")).collect();
+                Some(format!("did you mean {}?", names.join(" or ")))
+            }
+            Self::Argument { hint, .. } => hint.clone(),
+            _ => None,
+        }
+    }
+}
+
+/// An error with its causes: no Display in this project repeats its source, so they are joined where they are printed.
+struct Chain<'a>(&'a dyn StdError);
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}

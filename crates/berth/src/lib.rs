@@ -1,0 +1,91 @@
+//! The command line of Berth: arguments, input, output and the wiring of the commands.
+//!
+//! Everything that decides something lives in the pure crates; a command reads, calls one function there, and prints.
+//! The crate is a library so that man pages and the reference are generated from the same [`command`] that is parsed.
+//!
+//! ```text
+//! args ──► commands ──► output
+//!            │  ▲
+//!          input, site, pools, labels
+//! ```
+
+mod args;
+mod commands;
+mod exit;
+mod failure;
+mod findings;
+mod input;
+mod io;
+mod output;
+mod site;
+
+use std::ffi::OsString;
+
+use berth_documents::Lint;
+use clap::{CommandFactory, Parser, error::ErrorKind};
+
+use self::{args::Cli, failure::Failure, output::Printer};
+pub use self::{exit::Exit, io::Io};
+
+/// The whole command line as clap sees it, for generated man pages, completions and the reference.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Every lint of every crate, sorted by code.
+pub fn lints() -> Vec<&'static Lint> {
+    let mut lints = berth_documents::LINTS.to_vec();
+    lints.sort_by_key(|lint| lint.code);
+    lints
+}
+
+/// Runs one command line. The first argument is the program's name, as the system passes it.
+pub fn run<I>(args: I, mut io: Io<'_>) -> Exit
+where
+    I: IntoIterator<Item = OsString>,
+{
+    let args: Vec<OsString> = args.into_iter().collect();
+    let mut printer = Printer::new(&mut *io.stdout, &mut *io.stderr);
+    let result = match Cli::try_parse_from(&args) {
+        Ok(cli) => commands::run(cli.command, &mut *io.stdin, &mut printer),
+        Err(error) => usage(&error, args.len() <= 1, &mut printer),
+    };
+    let result = result.and_then(|exit| printer.flush().map(|()| exit));
+    result.unwrap_or_else(|failure| fail(&failure, &mut printer))
+}
+
+/// Prints what clap has to say. Without any argument that is the help, and no mistake.
+fn usage(
+    error: &clap::Error,
+    no_arguments: bool,
+    printer: &mut Printer<'_>,
+) -> Result<Exit, Failure> {
+    let text = error.render().ansi().to_string();
+    let asked = match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => true,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => no_arguments,
+        _ => false,
+    };
+    if asked {
+        printer.data(&text)?;
+        Ok(Exit::Done)
+    } else {
+        printer.aside(&text)?;
+        Ok(Exit::Usage)
+    }
+}
+
+fn fail(failure: &Failure, printer: &mut Printer<'_>) -> Exit {
+    let exit = failure.exit();
+    if exit != Exit::Done {
+        // Where standard error is gone too there is nobody left to tell.
+        for message in failure.messages() {
+            let _ = printer.error(&message);
+        }
+        if let Some(hint) = failure.hint() {
+            let _ = printer.hint(&hint);
+        }
+        let _ = printer.flush();
+    }
+    exit
+}

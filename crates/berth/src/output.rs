@@ -1,0 +1,15 @@
+//! What the user sees: data on standard output, everything else on standard error.
+
+mod excerpt;
+mod printer;
+mod suggest;
+mod table;
+mod words;
+
+pub(crate) use self::{
+    excerpt::excerpts,
+    printer::{Printer, Report},
+    suggest::close_matches,
+    table::Table,
+    words::{counted, printable},
+};

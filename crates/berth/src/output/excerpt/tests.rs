@@ -1,0 +1,87 @@
+use berth_documents::{Diagnostic, Lint, Severity, SourceId, Sources, Span};
+
+use super::*;
+
+static LINT: Lint = Lint {
+    code: "some-code",
+    severity: Severity::Error,
+    summary: "a summary",
+    explanation: "an explanation",
+};
+
+fn plain(sources: &Sources, diagnostic: &Diagnostic) -> String {
+    anstream::adapter::strip_str(&excerpts(sources, [diagnostic])).to_string()
+}
+
+fn one(text: &str) -> (Sources, SourceId) {
+    let mut sources = Sources::new();
+    let id = sources.add("site/pool.yaml", text);
+    (sources, id)
+}
+
+#[test]
+fn a_finding_shows_its_line_help_and_related_places() {
+    let (sources, id) = one("kind: A\nname: infra\n---\nname: infra\n");
+    let diagnostic = Diagnostic::new(&LINT, Span::new(id, 30, 35), "two things named `infra`")
+        .with_help("rename one")
+        .with_related(Span::new(id, 14, 19), "the first is here");
+    insta::assert_snapshot!(plain(&sources, &diagnostic));
+}
+
+#[test]
+fn the_position_shown_is_the_location_of_the_source() {
+    // Multi-byte characters, a byte order mark and CRLF must not shift columns.
+    let texts = [
+        "\u{feff}größe: ä\r\nb: ü x\r\n",
+        "a: b\n",
+        "",
+        "\n\n",
+        "a",
+        "a\r\n",
+    ];
+    for text in texts {
+        let (sources, id) = one(text);
+        for start in 0..=text.len() + 2 {
+            for end in start..=text.len() + 2 {
+                let span = Span::new(
+                    id,
+                    u32::try_from(start).unwrap(),
+                    u32::try_from(end).unwrap(),
+                );
+                let shown = plain(&sources, &Diagnostic::new(&LINT, span, "m"));
+                if text.is_char_boundary(start)
+                    && start < text.len()
+                    && !text[start..].starts_with(['\u{feff}', '\r', '\n'])
+                {
+                    let location = sources.location(span).to_string();
+                    assert!(shown.contains(&location), "{location} not in\n{shown}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_span_over_several_lines_is_marked_on_its_first() {
+    let (sources, id) = one("a:  \n  b: 1\n  c: 2\n");
+    let diagnostic = Diagnostic::new(&LINT, Span::new(id, 0, 18), "m");
+    insta::assert_snapshot!(plain(&sources, &diagnostic));
+}
+
+#[test]
+fn a_minified_file_is_named_but_not_quoted() {
+    let (sources, id) = one(&format!("{{{}}}", "\"a\": 1, ".repeat(1000)));
+    let shown = plain(
+        &sources,
+        &Diagnostic::new(&LINT, Span::new(id, 5000, 5003), "m"),
+    );
+    assert!(shown.contains("site/pool.yaml:1:5001"), "{shown}");
+    assert!(shown.len() < 200, "{shown}");
+}
+
+#[test]
+fn control_characters_of_a_message_are_escaped() {
+    let (sources, _) = one("");
+    let shown = plain(&sources, &Diagnostic::new(&LINT, None, "a\u{1b}[31mb"));
+    assert!(shown.contains("a\\u{1b}[31mb"), "{shown}");
+}

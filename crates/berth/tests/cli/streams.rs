@@ -1,0 +1,66 @@
+//! Colours and pipes.
+
+use std::process::Stdio;
+
+use crate::run::{command, finish, line};
+
+const ESCAPE: char = '\u{1b}';
+
+#[test]
+fn a_pipe_gets_no_colours_unless_they_are_forced() {
+    let args = ["lint", "-f", "nowhere"];
+    let plain = finish(command().args(args), b"");
+    assert!(!plain.stderr.contains(ESCAPE), "{plain}");
+    let forced = finish(command().args(args).env("CLICOLOR_FORCE", "1"), b"");
+    assert!(forced.stderr.contains(ESCAPE), "{forced}");
+    let refused = finish(
+        command()
+            .args(args)
+            .env("CLICOLOR_FORCE", "1")
+            .env("NO_COLOR", "1"),
+        b"",
+    );
+    assert!(!refused.stderr.contains(ESCAPE), "{refused}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = command()
+        .args(["lint", "--list"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = command()
+        .args(["lint", "--list"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("cannot write the output")
+    );
+}
+
+#[test]
+fn yaml_and_json_hold_the_same_data() {
+    let json = line("lint --list -o json");
+    let yaml = line("lint --list -o yaml");
+    assert_eq!((json.exit, yaml.exit), (0, 0));
+    assert!(yaml.stdout.contains("code: duplicate-key"), "{yaml}");
+}
