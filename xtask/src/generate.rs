@@ -27,10 +27,10 @@ const OWNED_FOLDERS: &[&str] = &[man::FOLDER, completions::FOLDER];
 /// What a lint's reference page needs to know.
 #[derive(Debug)]
 struct LintPage {
-    code: String,
-    severity: String,
-    summary: String,
-    explanation: String,
+    code: &'static str,
+    severity: &'static str,
+    summary: &'static str,
+    explanation: &'static str,
 }
 
 /// A difference between the committed files and what would be generated now.

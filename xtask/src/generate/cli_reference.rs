@@ -73,8 +73,8 @@ fn section(page: &mut String, command: &Command) {
         paragraph(&format!("Arguments:\n\n{}", positionals.join("\n")));
     }
     let options: Vec<String> = command
-        .get_opts()
-        .chain(flags(command))
+        .get_arguments()
+        .filter(|argument| !argument.is_positional())
         .filter(shown)
         .map(argument)
         .collect();
@@ -87,13 +87,6 @@ fn section(page: &mut String, command: &Command) {
     {
         paragraph(&format!("```text\n{}\n```", plain(after).trim_end()));
     }
-}
-
-/// Options without a value.
-fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
-    command
-        .get_arguments()
-        .filter(|argument| !argument.is_positional() && !argument.get_action().takes_values())
 }
 
 fn full_name(command: &Command) -> String {
@@ -109,7 +102,11 @@ fn argument(argument: &Arg) -> String {
     if let Some(help) = argument.get_long_help().or_else(|| argument.get_help()) {
         let help = escape(&plain(help));
         // Further paragraphs stay inside the list entry.
-        let _ = write!(entry, ": {}", help.trim_end().replace('\n', "\n  "));
+        let indented = help
+            .trim_end()
+            .replace('\n', "\n  ")
+            .replace("\n  \n", "\n\n");
+        let _ = write!(entry, ": {indented}");
     }
     let values: Vec<_> = argument
         .get_possible_values()

@@ -54,18 +54,19 @@ fn sample() -> Command {
 }
 
 fn sample_lints() -> Vec<LintPage> {
-    let lint = |code: &str, explanation: &str| LintPage {
-        code: code.to_owned(),
-        severity: "error".to_owned(),
-        summary: format!("finds a | {code}"),
-        explanation: explanation.to_owned(),
-    };
     vec![
-        lint(
-            "hole",
-            "A hole lets water in.\n\n  hull:\n    holes: 1  # wrong\n",
-        ),
-        lint("anchor", ""),
+        LintPage {
+            code: "hole",
+            severity: "error",
+            summary: "finds a | hole",
+            explanation: "A hole lets water in.\n\n  hull:\n    holes: 1  # wrong\n",
+        },
+        LintPage {
+            code: "anchor",
+            severity: "error",
+            summary: "finds a | anchor",
+            explanation: "",
+        },
     ]
 }
 
