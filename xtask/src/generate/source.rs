@@ -4,10 +4,18 @@ use super::LintPage;
 
 /// The command line of `berth`.
 pub(super) fn command() -> clap::Command {
-    clap::Command::new("berth").about("Gives every Kubernetes node its place before it boots")
+    berth::command()
 }
 
 /// Every lint that `berth lint` knows.
 pub(super) fn lints() -> Vec<LintPage> {
-    Vec::new()
+    berth::lints()
+        .into_iter()
+        .map(|lint| LintPage {
+            code: lint.code,
+            severity: lint.severity.as_str(),
+            summary: lint.summary,
+            explanation: lint.explanation,
+        })
+        .collect()
 }
