@@ -1,1 +1,38 @@
 //! The site made from documents, and the resolution of every node in it.
+//!
+//! ```text
+//! documents ── load ──► Site ── Resolver ──► Resolution per node ── plan ──► what would change
+//!                        └───── check ─────► findings
+//! ```
+//!
+//! Everything is pure: the same documents give the same site, the same resolutions and the same findings, whatever
+//! their order. The command line, the API server and the controllers all call these functions.
+
+mod check;
+mod clli;
+mod fields;
+mod lints;
+mod load;
+mod model;
+mod names;
+mod plan;
+mod profiles;
+mod resolve;
+mod rule;
+mod suggest;
+mod template;
+
+pub use check::check;
+pub use clli::{Clli, ClliError, ClliForm, decode as decode_clli};
+pub use lints::LINTS;
+pub use load::{has_errors, load};
+pub use model::{
+    BaremetalNode, Berth, Declared, HostData, HostProfile, IntOrString, MachineConfig, Name, ObservedNode, Pool,
+    PoolPolicy, Preregister, Rack, Site, Spanned, Taint,
+};
+pub use names::{IMPLICIT_VALUES, NODE_LABELS, OWNED_LABELS, POOL, ROLE};
+pub use plan::{NodePlan, Plan, Presence, Reboot, Strategy, Totals, plan};
+pub use resolve::{Beaten, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject};
+pub use rule::{ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};
+pub use suggest::nearest;
+pub use template::{ClliPart, Expression, Filter, NodeFact, Template, TemplateError, Variable};

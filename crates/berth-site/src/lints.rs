@@ -1,0 +1,232 @@
+//! The findings this crate makes. Each has its explanation here, so no code is without one.
+
+use berth_documents::{Lint, Severity};
+
+macro_rules! lints {
+    ($($name:ident $severity:ident $code:literal $summary:literal $explanation:literal)*) => {
+        $(
+            #[doc = $summary]
+            pub(crate) static $name: Lint = Lint {
+                code: $code,
+                severity: Severity::$severity,
+                summary: $summary,
+                explanation: $explanation,
+            };
+        )*
+        /// All lints of this crate, by topic.
+        pub const LINTS: &[&Lint] = &[$(&$name),*];
+    };
+}
+
+lints! {
+UNKNOWN_KIND Note "unknown-kind" "a document of a kind that Berth does not use"
+"Berth carries such documents along and ignores them: a site folder often holds more than labels and pools. If you
+meant one of Berth's kinds, compare the spelling of `apiVersion` and `kind` (or `schema`).
+
+Berth reads MachineConfigPool and MachineConfig (machineconfiguration.openshift.io/v1), LabelRule and Berth
+(berth.dev/v1alpha1), Node (v1), and drydock's Region, Rack, HostProfile, HardwareProfile and BaremetalNode
+(drydock/KIND/v1). A kind of one envelope can be written in the other: schema `berth/LabelRule/v1` with `data`, or
+apiVersion berth.dev/v1alpha1 and kind `Rack` with `spec`.
+"
+DUPLICATE_DOCUMENT Error "duplicate-document" "two documents have the same kind and name"
+"Names identify documents. With two of them, which one holds would depend on the order of files, so neither is
+preferred: the first is used and the second is an error. Delete one, or rename it.
+"
+UNKNOWN_FIELD Warning "unknown-field" "a field that this kind does not have"
+"The field is ignored, which is seldom what its author wanted. Most often it is a slip of the pen.
+
+  spec:
+    nodeSelecter: {}     # wrong: there is no such field
+    nodeSelector: {}     # right
+"
+WRONG_TYPE Error "wrong-type" "a value of the wrong type"
+"The field wants another type of value. YAML guesses the type of a value without quotes: `yes` is a boolean, `0644` a
+number (octal), `1.10` a number. Quotes make it a string.
+
+  paused: \"true\"      # wrong: a string
+  paused: true        # right
+"
+MISSING_FIELD Error "missing-field" "a required field is not there"
+"The document cannot be used without this field. The message names it and the document.
+"
+INVALID_VALUE Error "invalid-value" "a value that the field does not allow"
+"The field allows only the values that the message lists. Letter case matters.
+
+  poolPolicy: Enforce   # wrong
+  poolPolicy: enforce   # right
+"
+INVALID_NAME Error "invalid-name" "a name that Kubernetes would refuse"
+"Names of nodes, pools, rules and berths are DNS names: lower-case letters, digits, `-` and `.`, beginning and ending
+with a letter or digit, at most 253 characters. The API server refuses anything else.
+"
+INVALID_LABEL_KEY Error "invalid-label-key" "a label key that Kubernetes would refuse"
+"A key is a name of at most 63 letters, digits, `-`, `_` and `.`, which begins and ends with a letter or digit. Before
+it may stand a DNS domain and a slash. One bad key makes the API server refuse the whole change, and in a kubelet flag it
+keeps the kubelet from starting.
+
+  labels:
+    my role: \"\"           # wrong: a space
+    example.com/role: \"\"  # right
+"
+INVALID_LABEL_VALUE Error "invalid-label-value" "a label value that Kubernetes would refuse"
+"A value is empty, or at most 63 letters, digits, `-`, `_` and `.`, beginning and ending with a letter or digit. This also
+holds for values that a rule computes: they are checked for every node, here and not at boot.
+
+  labels:
+    example.com/site: \"Atlanta, GA\"   # wrong: comma and space
+    example.com/site: \"atlanta-ga\"    # right
+"
+UNQUOTED_VALUE Error "unquoted-value" "a label value that YAML does not read as a string"
+"Label values are strings. Without quotes YAML reads `true`, `yes` and `on` as booleans and `1` or `0644` as numbers, and
+Kubernetes refuses them (so does kubectl). Put quotes around the value.
+
+  labels:
+    example.com/gpu: true     # wrong: a boolean
+    example.com/gpu: \"true\"   # right
+"
+INVALID_SELECTOR Error "invalid-selector" "a selector that Kubernetes would refuse"
+"The operators are In and NotIn (with at least one value), Exists and DoesNotExist (with none). In OpenShift an invalid
+selector in one pool stops the pool lookup of every node. Berth reports it, treats that pool as selecting nothing and goes
+on with the others.
+"
+EMPTY_SELECTOR Warning "empty-selector" "a pool whose selector selects no node"
+"A pool without nodeSelector, or with the empty selector `{}`, selects no node. It never means all nodes.
+
+  nodeSelector: {}                      # wrong: selects nothing
+  nodeSelector:
+    matchLabels:
+      node-role.kubernetes.io/infra: \"\" # right
+"
+AMBIGUOUS_SELECTOR Error "ambiguous-selector" "a pool's selector allows several values for a label"
+"A node must carry labels that satisfy its pool's nodeSelector, and Berth gives them to it. Where the selector allows
+several values, Berth does not guess. Say which one new nodes get with the annotation berth.dev/implicit-values.
+
+  metadata:
+    annotations:
+      berth.dev/implicit-values: example.com/tier=gold
+  spec:
+    nodeSelector:
+      matchExpressions:
+      - {key: example.com/tier, operator: In, values: [gold, silver]}
+"
+UNSATISFIABLE_SELECTOR Error "unsatisfiable-selector" "a pool's selector that no node can satisfy"
+"The requirements contradict each other, so the pool will always be empty.
+
+  matchLabels: {example.com/tier: gold}
+  matchExpressions:
+  - {key: example.com/tier, operator: NotIn, values: [gold]}   # nobody can have both
+"
+POOL_WITHOUT_WORKER Warning "pool-without-worker" "a custom pool that does not inherit the worker configuration"
+"OpenShift's admission refuses a custom pool whose machineConfigSelector does not take the role `worker` too: its machines
+would have no kubelet.
+
+  machineConfigSelector:
+    matchExpressions:
+    - {key: machineconfiguration.openshift.io/role, operator: In, values: [worker, infra]}
+"
+INVALID_MAX_UNAVAILABLE Error "invalid-max-unavailable" "a maxUnavailable that means nothing"
+"maxUnavailable is a whole number of at least 1, or a percentage such as \"10%\". OpenShift accepts anything here: a negative
+number then freezes the pool, and a text without `%` fails every sync.
+"
+UNKNOWN_POOL Error "unknown-pool" "a pool that no document describes"
+"A node document, Berth or rule names a pool that is not among the documents. Add the MachineConfigPool, or correct the
+name.
+"
+UNKNOWN_PROFILE Error "unknown-profile" "a host profile that no document describes"
+"The labels of the profile chain cannot be known, so the node would silently lose some. Add the HostProfile document, or
+correct the name.
+"
+PROFILE_CYCLE Error "profile-cycle" "host profiles that inherit from each other in a circle"
+"Each profile may build on another with `host_profile`, but the chain has to end. The message shows the circle.
+"
+UNKNOWN_RACK Error "unknown-rack" "a rack that no document describes"
+"A node is in a rack that has no Rack document. Its rack labels cannot be known. Add the document, or correct the name.
+"
+UNKNOWN_HARDWARE_PROFILE Warning "unknown-hardware-profile" "a hardware profile that no document describes"
+"Drydock refuses to build a node whose hardware profile is missing. Labels do not depend on it, so this is a warning.
+"
+INVALID_PATTERN Error "invalid-pattern" "a name pattern that is no regular expression"
+"Patterns are regular expressions (no look-around, no back-references). Berth anchors and groups each one, so
+`atl|nyc` matches exactly the names `atl` and `nyc`, and `worker-0` does not match `worker-01`.
+"
+UNKNOWN_CAPTURE Error "unknown-capture" "a template names a capture that the pattern does not have"
+"`${name}` in a label value stands for a named capture of the rule's pattern, `(?<name>...)`. Every pattern of the rule has
+to have it, for any of them may be the one that matches.
+
+  namePatterns: ['(?<place>[a-z]{4})-.*']
+  labels:
+    example.com/place: ${palce}   # wrong
+    example.com/place: ${place}   # right
+"
+INVALID_TEMPLATE Error "invalid-template" "a label value template that cannot be read"
+"Templates are `${capture}`, `${clli.place}`, `${node.rack}` and the like, optionally with filters: `${state | states |
+upper}`. A dollar sign is written `$$`.
+"
+UNKNOWN_TABLE Error "unknown-table" "a template names a table that the rule does not have"
+"After `|` stands `upper`, `lower` or the name of one of the rule's `tables`.
+
+  tables:
+    states: {ga: georgia}
+  labels:
+    example.com/state: ${clli.state | states}
+"
+UNKNOWN_CODE Error "unknown-code" "a code that a lookup table does not know"
+"A rule looks up what it captured from a node's name, and the table has no entry for it. Without an answer the label would
+be missing on that node. Add the code to the table, or an entry `\"*\"` for all others.
+"
+INVALID_CLLI Error "invalid-clli" "a name that is not the CLLI code the rule decodes"
+"A rule with `clli` decodes the node's name (or the capture it names) as a CLLI code. Place and state are six letters, then
+comes a building (two letters or two digits and perhaps a three-character entity), a non-building code (one of B E J M P Q S U X
+and four digits) or a customer code (digit, letter, three digits). Narrow the rule's pattern if other names match it.
+"
+EMPTY_MATCH Error "empty-match" "a rule that matches nothing"
+"A rule says in `match` for which nodes it holds: namePatterns, pools, racks or profiles. Without any of these it would match
+nothing; to match every node write `namePatterns: ['.*']`.
+"
+EMPTY_RULE Warning "empty-rule" "a rule that gives nothing"
+"The rule has neither `labels` nor `pool`, so it changes nothing.
+"
+RULE_POOL_CYCLE Error "rule-pool-cycle" "a rule that gives a pool depends on the pool"
+"The pool of a node is decided before rules that match by pool are looked at. A rule that gives a pool can match by name, rack or
+profile.
+"
+RULE_TIE Warning "rule-tie" "two rules of equal priority disagree"
+"Both rules match the node and give different values for the same thing. The rule whose name sorts last wins, which is
+seldom meant. Give one of them a higher `priority`.
+"
+EQUAL_RANK Error "equal-rank-conflict" "two sources of equal rank disagree"
+"The node document and the Berth of a node have the same rank. Where they give different values for a label, or pin different
+pools, neither wins. Remove one of the two statements.
+"
+IMPLICIT_OVERRIDE Error "implicit-override" "a source would change a label that identifies the pool"
+"The labels of a pool's nodeSelector decide which pool a machine is in. If another source could change or remove one, the machine
+would leave its pool and reboot. Implicit labels always win; the source that disagrees is an error. To move a node, change
+its pool.
+"
+POOL_MISMATCH Error "pool-mismatch" "the labels of a node put it in another pool"
+"The node is pinned to a pool (or a rule gives it one), but with all its labels OpenShift's membership rules choose another, or none.
+`master` beats a custom pool, and two custom pools at once are an error. The message names both pools and the label.
+"
+POOL_CONSTRAINT Error "pool-constraint" "a label that the node's pool forbids"
+"The pool's nodeSelector has NotIn or DoesNotExist requirements, and a source gives the node a label that violates one. The node
+would not be in its pool.
+"
+NO_POOL Warning "no-pool" "a node that no pool selects"
+"The site has pools, but the node is pinned to none, no rule gives it one, and its labels satisfy no nodeSelector. OpenShift does
+not manage such a node: it gets no configuration and no updates.
+"
+POOL_OVERRULED Warning "pool-overruled" "a custom pool that loses against master"
+"The node has the labels of a custom pool and of `master`. OpenShift silently takes `master`.
+"
+KUBELET_LABEL Warning "kubelet-label" "a label that the kubelet sets itself"
+"The kubelet keeps kubernetes.io/hostname, kubernetes.io/os and kubernetes.io/arch equal to what it finds on the machine. A different
+declared value would be overwritten at every start.
+"
+DUPLICATE_BERTH Error "duplicate-berth" "two berths reserve the same node"
+"A machine has one place. Two Berths with the same nodeName cannot both hold. Delete one.
+"
+INVALID_OBSERVED Warning "invalid-observed-node" "an observed Node that cannot be used"
+"The Node object has no name, or its labels are not a mapping of strings. It is left out. Take the file from `kubectl get
+nodes -o yaml` or `-o json`.
+"
+}

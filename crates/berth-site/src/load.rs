@@ -1,0 +1,207 @@
+//! Documents to site: each kind has its reader, and every mistake becomes a finding.
+//!
+//! Reading never stops at a mistake. What can be understood is kept, so that one bad field does not hide the
+//! findings behind it.
+
+mod berth;
+mod host;
+mod node;
+mod pool;
+mod rule;
+
+use std::{collections::HashMap, sync::Arc};
+
+use berth_documents::{Diagnostic, Document, Envelope, Node, Severity, Sources, Span};
+
+use crate::{
+    fields::Report,
+    lints,
+    model::{Name, Site, Spanned},
+    suggest::nearest,
+};
+
+/// The kinds of documents that make a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    MachineConfigPool,
+    MachineConfig,
+    LabelRule,
+    Berth,
+    Node,
+    Region,
+    Rack,
+    HostProfile,
+    HardwareProfile,
+    BaremetalNode,
+}
+
+/// Every kind with its name, the Kubernetes API version it is written in, and its Airship namespace.
+const KINDS: &[(Kind, &str, &str, &str)] = &[
+    (
+        Kind::MachineConfigPool,
+        "MachineConfigPool",
+        MACHINE_CONFIG_API,
+        "berth",
+    ),
+    (Kind::MachineConfig, "MachineConfig", MACHINE_CONFIG_API, "berth"),
+    (Kind::LabelRule, "LabelRule", BERTH_API, "berth"),
+    (Kind::Berth, "Berth", BERTH_API, "berth"),
+    (Kind::Node, "Node", "v1", "berth"),
+    (Kind::Region, "Region", BERTH_API, "drydock"),
+    (Kind::Rack, "Rack", BERTH_API, "drydock"),
+    (Kind::HostProfile, "HostProfile", BERTH_API, "drydock"),
+    (Kind::HardwareProfile, "HardwareProfile", BERTH_API, "drydock"),
+    (Kind::BaremetalNode, "BaremetalNode", BERTH_API, "drydock"),
+];
+const MACHINE_CONFIG_API: &str = "machineconfiguration.openshift.io/v1";
+const BERTH_API: &str = "berth.dev/v1alpha1";
+
+/// Reads documents into a site. The findings are in document order.
+pub fn load(sources: &Sources, documents: &[Document]) -> (Site, Vec<Diagnostic>) {
+    let mut loader = Loader {
+        site: Site::default(),
+        report: Report {
+            sources,
+            diagnostics: Vec::new(),
+        },
+        seen: HashMap::new(),
+    };
+    for document in documents {
+        loader.document(document);
+    }
+    let Loader { mut site, report, .. } = loader;
+    site.rules
+        .sort_by(|a, b| (a.priority, &a.name.value).cmp(&(b.priority, &b.name.value)));
+    (site, report.diagnostics)
+}
+
+struct Loader<'a> {
+    site: Site,
+    report: Report<'a>,
+    seen: HashMap<(Kind, Arc<str>), Span>,
+}
+
+/// What all readers get: the document's name and the parts that every kind has.
+struct Object<'a> {
+    name: Name,
+    document: &'a Document,
+    body: Option<&'a Node>,
+}
+
+impl Loader<'_> {
+    fn document(&mut self, document: &Document) {
+        let Some(kind) = self.kind(document) else {
+            return;
+        };
+        // A document without a name has been reported when it was parsed.
+        let Some((name, span)) = document.name() else {
+            return;
+        };
+        let name: Name = Spanned::new(Arc::from(name), span);
+        if let Some(first) = self.seen.get(&(kind, name.value.clone())) {
+            let message = format!("{} `{}` is described twice", document.kind(), name.value);
+            self.report.push(
+                Diagnostic::new(&lints::DUPLICATE_DOCUMENT, span, message)
+                    .with_help("the first one is used; delete or rename one of them")
+                    .with_related(*first, "first described here"),
+            );
+            return;
+        }
+        self.seen.insert((kind, name.value.clone()), span);
+        if let Some(problem) = name_problem(&name.value) {
+            let message = format!("`{}` is not a name: {problem}", name.value);
+            self.report.push(Diagnostic::new(&lints::INVALID_NAME, span, message));
+            return;
+        }
+        if is_abstract(document) {
+            return;
+        }
+        let object = Object {
+            name,
+            document,
+            body: document.body(),
+        };
+        let (site, report) = (&mut self.site, &mut self.report);
+        match kind {
+            Kind::MachineConfigPool => site.pools.push(pool::read(&object, report)),
+            Kind::MachineConfig => site.machine_configs.push(pool::read_machine_config(&object, report)),
+            Kind::LabelRule => site.rules.extend(rule::read(&object, report)),
+            Kind::Berth => site.berths.push(berth::read(&object, report)),
+            Kind::Node => site.observed.extend(node::read(&object, report)),
+            Kind::Region => site.regions.push(object.name),
+            Kind::HardwareProfile => site.hardware_profiles.push(object.name),
+            Kind::Rack => site.racks.push(host::read_rack(&object, report)),
+            Kind::HostProfile => site.profiles.push(host::read_profile(&object, report)),
+            Kind::BaremetalNode => site.nodes.push(host::read_node(&object, report)),
+        }
+    }
+
+    fn kind(&mut self, document: &Document) -> Option<Kind> {
+        let named = KINDS.iter().find(|(_, name, ..)| *name == document.kind());
+        let (given, expected) = match &document.envelope {
+            Envelope::Kubernetes { api_version, kind } => {
+                if let Some((found, _, api, _)) = named
+                    && api == api_version
+                {
+                    return Some(*found);
+                }
+                (
+                    format!("{api_version} {kind}"),
+                    named.map(|(_, name, api, _)| format!("apiVersion {api} and kind {name}")),
+                )
+            }
+            Envelope::Airship { schema } => {
+                if let Some((found, name, _, namespace)) = named
+                    && (*schema == format!("{namespace}/{name}/v1") || *schema == format!("berth/{name}/v1"))
+                {
+                    return Some(*found);
+                }
+                (
+                    schema.clone(),
+                    named.map(|(_, name, _, namespace)| format!("schema {namespace}/{name}/v1")),
+                )
+            }
+            Envelope::None => return None,
+        };
+        let message = format!("{given} is not a kind that Berth uses; the document is carried along and ignored");
+        let mut diagnostic = Diagnostic::new(&lints::UNKNOWN_KIND, document.span(), message);
+        let near =
+            || nearest(document.kind(), KINDS.iter().map(|(_, name, ..)| *name)).map(|name| format!("kind {name}"));
+        if let Some(expected) = expected.or_else(near) {
+            diagnostic = diagnostic.with_help(format!("did you mean {expected}?"));
+        }
+        self.report.push(diagnostic);
+        None
+    }
+}
+
+/// Abstract documents are only there for others to be layered on.
+fn is_abstract(document: &Document) -> bool {
+    let flag = document.root.at(&["metadata", "layeringDefinition", "abstract"]);
+    flag.and_then(Node::as_bool).unwrap_or_default()
+}
+
+/// Why a text is no DNS subdomain, as Kubernetes wants for object names.
+pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
+    if name.is_empty() || name.len() > 253 {
+        return Some("it must have 1 to 253 characters");
+    }
+    let legal = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('-')
+            && !part.ends_with('-')
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    (!name.split('.').all(legal)).then_some(
+        "it must consist of lower-case letters, digits, `-` and `.`, and each part must begin and end with a letter or digit",
+    )
+}
+
+/// Whether any finding is an error.
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.severity() == Severity::Error)
+}

@@ -1,0 +1,121 @@
+//! `Berth`.
+
+use std::sync::Arc;
+
+use berth_documents::{Diagnostic, Node};
+
+use super::{Object, name_problem};
+use crate::{
+    fields::{Fields, Report, label_key, label_value},
+    lints,
+    model::{Berth, PoolPolicy, Preregister, Spanned, Taint},
+};
+
+pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Berth {
+    let mut fields = Fields::open(object.body, "Berth spec", report);
+    let node_name = fields.name("nodeName", report).unwrap_or_else(|| object.name.clone());
+    if let Some(problem) = name_problem(&node_name.value) {
+        let message = format!("`{}` is not a node name: {problem}", node_name.value);
+        report.push(Diagnostic::new(&lints::INVALID_NAME, node_name.span, message));
+    }
+    let mut machine = fields.open_field("machine", report);
+    let system_uuid = machine.string("systemUUID", report).map(|text| text.value);
+    let mac_addresses = machine.strings("macAddresses", report);
+    machine.finish(report);
+    for mac in &mac_addresses {
+        check_mac(mac, report);
+    }
+    let berth = Berth {
+        name: object.name.clone(),
+        node_name,
+        pool: fields.name("pool", report),
+        labels: fields.labels("labels", false, report),
+        taints: taints(&mut fields, report),
+        preregister: fields
+            .choice(
+                "preregister",
+                &[("OnRequest", Preregister::OnRequest), ("Now", Preregister::Now)],
+                report,
+            )
+            .unwrap_or_default(),
+        pool_policy: fields
+            .choice(
+                "poolPolicy",
+                &[("follow", PoolPolicy::Follow), ("enforce", PoolPolicy::Enforce)],
+                report,
+            )
+            .unwrap_or_default(),
+        release: fields.bool("release", report).unwrap_or_default(),
+        system_uuid,
+        mac_addresses: mac_addresses.into_iter().map(|text| text.value).collect(),
+    };
+    fields.finish(report);
+    berth
+}
+
+fn check_mac(mac: &Spanned<String>, report: &mut Report<'_>) {
+    let octets: Vec<&str> = mac.value.split(':').collect();
+    let legal = octets.len() == 6
+        && octets
+            .iter()
+            .all(|octet| octet.len() == 2 && u8::from_str_radix(octet, 16).is_ok());
+    if !legal {
+        let message = format!("`{}` is not a MAC address", mac.value);
+        report.push(
+            Diagnostic::new(&lints::INVALID_VALUE, mac.span, message)
+                .with_help("write six pairs of hexadecimal digits, such as 52:54:00:12:34:56"),
+        );
+    }
+}
+
+fn taints(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Vec<Taint> {
+    let Some(node) = fields.get("taints") else {
+        return Vec::new();
+    };
+    let Some(items) = node.as_seq() else {
+        report.push(Diagnostic::new(
+            &lints::WRONG_TYPE,
+            node.span,
+            "`taints` must be a list",
+        ));
+        return Vec::new();
+    };
+    items.iter().filter_map(|item| taint(item, report)).collect()
+}
+
+fn taint(item: &Node, report: &mut Report<'_>) -> Option<Taint> {
+    const EFFECTS: &[(&str, &str)] = &[
+        ("NoSchedule", "NoSchedule"),
+        ("PreferNoSchedule", "PreferNoSchedule"),
+        ("NoExecute", "NoExecute"),
+    ];
+    let mut fields = Fields::open(Some(item), "taint", report);
+    let key = fields.string("key", report);
+    let value = fields.get("value");
+    let effect = fields.choice("effect", EFFECTS, report);
+    fields.finish(report);
+    for field in ["key", "effect"] {
+        if item.get(field).is_none() {
+            report.push(Diagnostic::new(
+                &lints::MISSING_FIELD,
+                item.span,
+                format!("this taint has no `{field}`"),
+            ));
+        }
+    }
+    let key = key.and_then(|key| label_key(&key.value, key.span, report))?;
+    let value = match value {
+        Some(node) => label_value(&key, node, report)?,
+        None => berth_labels::LabelValue::default(),
+    };
+    Some(Taint {
+        key,
+        value,
+        effect: effect?.to_owned(),
+    })
+}
+
+/// The name of a machine as an annotation or label gives it.
+pub(super) fn reference(node: &Node, what: &str, report: &mut Report<'_>) -> Option<Spanned<Arc<str>>> {
+    crate::fields::string(node, what, report).map(|text| Spanned::new(Arc::from(text.value), text.span))
+}

@@ -1,0 +1,68 @@
+//! drydock's racks, host profiles and bare-metal nodes.
+
+use super::{Object, berth::reference};
+use crate::{
+    fields::{Fields, Report},
+    model::{BaremetalNode, HostData, HostProfile, Rack},
+    names,
+};
+
+pub(super) fn read_rack(object: &Object<'_>, report: &mut Report<'_>) -> Rack {
+    let mut fields = Fields::open(object.body, "Rack", report);
+    let clli = fields.open_field("location", report).string("clli", report);
+    let mut metadata = fields.open_field("metadata", report);
+    let owner_data = metadata.labels("owner_data", false, report);
+    metadata.allow(&["tags"]);
+    metadata.finish(report);
+    fields.allow(&["tor_switches", "local_networks"]);
+    fields.finish(report);
+    Rack {
+        name: object.name.clone(),
+        clli,
+        owner_data,
+    }
+}
+
+pub(super) fn read_profile(object: &Object<'_>, report: &mut Report<'_>) -> HostProfile {
+    let mut fields = Fields::open(object.body, "HostProfile", report);
+    let data = host_data(&mut fields, report);
+    fields.finish(report);
+    HostProfile {
+        name: object.name.clone(),
+        data,
+    }
+}
+
+pub(super) fn read_node(object: &Object<'_>, report: &mut Report<'_>) -> BaremetalNode {
+    let mut fields = Fields::open(object.body, "BaremetalNode", report);
+    let data = host_data(&mut fields, report);
+    fields.allow(&["addressing"]);
+    fields.finish(report);
+    // Airship documents have labels but no annotations, so that both places are read.
+    let pin = [object.document.labels(), object.document.annotations()]
+        .into_iter()
+        .flatten()
+        .find_map(|map| map.get(names::POOL));
+    BaremetalNode {
+        name: object.name.clone(),
+        pool: pin.and_then(|node| reference(node, &format!("`{}`", names::POOL), report)),
+        data,
+    }
+}
+
+fn host_data(fields: &mut Fields<'_>, report: &mut Report<'_>) -> HostData {
+    let profile = fields.name("host_profile", report);
+    let hardware_profile = fields.name("hardware_profile", report);
+    fields.allow(&["oob", "storage", "platform", "primary_network", "interfaces"]);
+    let mut metadata = fields.open_field("metadata", report);
+    let data = HostData {
+        profile,
+        hardware_profile,
+        rack: metadata.name("rack", report),
+        tags: metadata.strings("tags", report),
+        owner_data: metadata.labels("owner_data", true, report),
+    };
+    metadata.allow(&["boot_mac"]);
+    metadata.finish(report);
+    data
+}

@@ -1,0 +1,213 @@
+//! `MachineConfigPool` and `MachineConfig`.
+
+use std::collections::BTreeMap;
+
+use berth_documents::Diagnostic;
+use berth_labels::{Inversion, InvertError, LabelKey, LabelSelector, LabelValue};
+use berth_pools::PoolClass;
+
+use super::Object;
+use crate::{
+    fields::{Fields, Report, label_list, string_map},
+    lints,
+    model::{Declared, IntOrString, MachineConfig, Pool, Spanned},
+    names,
+};
+
+pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Pool {
+    let name = &object.name.value;
+    let mut fields = Fields::open(object.body, "MachineConfigPool spec", report);
+    let node_selector = fields.selector("nodeSelector", report);
+    let machine_config_selector = fields.selector("machineConfigSelector", report);
+    let paused = fields.bool("paused", report).unwrap_or_default();
+    let max_unavailable = max_unavailable(&mut fields, report);
+    fields.allow(&["configuration", "pinnedImageSets", "osImageStream"]);
+    fields.finish(report);
+
+    let explicit = annotation_labels(object, names::NODE_LABELS, report);
+    let choices: BTreeMap<LabelKey, LabelValue> = annotation_labels(object, names::IMPLICIT_VALUES, report)
+        .into_iter()
+        .filter_map(|declared| Some((declared.key, declared.value?)))
+        .collect();
+    let implicit = match &node_selector {
+        Some(selector) if !selector.value.is_empty() => invert(name, selector, &choices, report),
+        _ => {
+            let message = format!("pool `{name}` has no node selector, so it selects no node");
+            let span = node_selector
+                .as_ref()
+                .map_or(object.name.span, |selector| selector.span);
+            report.push(Diagnostic::new(&lints::EMPTY_SELECTOR, span, message));
+            None
+        }
+    };
+    check_machine_config_selector(object, machine_config_selector.as_ref(), report);
+    Pool {
+        name: object.name.clone(),
+        labels: labels(object, report),
+        explicit,
+        node_selector,
+        implicit,
+        machine_config_selector,
+        paused,
+        max_unavailable,
+    }
+}
+
+pub(super) fn read_machine_config(object: &Object<'_>, report: &mut Report<'_>) -> MachineConfig {
+    let mut fields = Fields::open(object.body, "MachineConfig spec", report);
+    fields.allow(&[
+        "osImageURL",
+        "baseOSExtensionsContainerImage",
+        "config",
+        "kernelArguments",
+        "extensions",
+        "fips",
+        "kernelType",
+    ]);
+    fields.finish(report);
+    MachineConfig {
+        name: object.name.clone(),
+        labels: labels(object, report),
+        annotations: annotations(object, report),
+        spec: object.body.cloned(),
+    }
+}
+
+fn labels(object: &Object<'_>, report: &mut Report<'_>) -> BTreeMap<String, String> {
+    metadata(object, "labels", report)
+}
+
+fn annotations(object: &Object<'_>, report: &mut Report<'_>) -> BTreeMap<String, String> {
+    metadata(object, "annotations", report)
+}
+
+fn metadata(object: &Object<'_>, field: &str, report: &mut Report<'_>) -> BTreeMap<String, String> {
+    object
+        .document
+        .root
+        .at(&["metadata", field])
+        .filter(|node| !node.is_null())
+        .map(|node| string_map(node, "a value in metadata", report))
+        .unwrap_or_default()
+}
+
+fn annotation_labels(object: &Object<'_>, annotation: &str, report: &mut Report<'_>) -> Vec<Declared> {
+    object
+        .document
+        .annotations()
+        .and_then(|map| map.get(annotation))
+        .map(|node| label_list(node, &format!("annotation `{annotation}`"), report))
+        .unwrap_or_default()
+}
+
+fn invert(
+    pool: &str,
+    selector: &Spanned<LabelSelector>,
+    choices: &BTreeMap<LabelKey, LabelValue>,
+    report: &mut Report<'_>,
+) -> Option<Inversion> {
+    let compiled = match selector.value.compile() {
+        Ok(compiled) => compiled,
+        Err(error) => {
+            let message = format!("the node selector of pool `{pool}` is invalid: {error}");
+            report.push(
+                Diagnostic::new(&lints::INVALID_SELECTOR, selector.span, message)
+                    .with_help("this pool selects no node until it is corrected; other pools are not affected"),
+            );
+            return None;
+        }
+    };
+    match compiled.invert(choices) {
+        Ok(inversion) => Some(inversion),
+        Err(error @ (InvertError::Ambiguous { .. } | InvertError::Choice { .. })) => {
+            let message = format!("pool `{pool}`: {error}");
+            let help = format!("choose one with annotation `{}`", names::IMPLICIT_VALUES);
+            report.push(Diagnostic::new(&lints::AMBIGUOUS_SELECTOR, selector.span, message).with_help(help));
+            None
+        }
+        Err(error) => {
+            let message = format!("pool `{pool}`: {error}");
+            report.push(Diagnostic::new(&lints::UNSATISFIABLE_SELECTOR, selector.span, message));
+            None
+        }
+    }
+}
+
+/// OpenShift's admission lets a custom pool in only when it takes the worker role's configuration too.
+fn check_machine_config_selector(
+    object: &Object<'_>,
+    selector: Option<&Spanned<LabelSelector>>,
+    report: &mut Report<'_>,
+) {
+    if PoolClass::of(&object.name.value) != PoolClass::Custom || object.name.value.as_ref() == "arbiter" {
+        return;
+    }
+    let Some(selector) = selector else { return };
+    if let Err(error) = selector.value.compile() {
+        let message = format!(
+            "the machine config selector of pool `{}` is invalid: {error}",
+            object.name.value
+        );
+        report.push(Diagnostic::new(&lints::INVALID_SELECTOR, selector.span, message));
+        return;
+    }
+    let inherits = ["master", "worker", "arbiter"].iter().any(|role| {
+        selector
+            .value
+            .match_labels
+            .get(names::ROLE)
+            .is_some_and(|value| value == role)
+    }) || selector
+        .value
+        .match_expressions
+        .iter()
+        .filter(|r| r.key == names::ROLE)
+        .any(|requirement| {
+            let worker = requirement.values.iter().any(|value| value == "worker");
+            match requirement.operator.as_str() {
+                "In" => worker,
+                "NotIn" => !worker,
+                _ => false,
+            }
+        });
+    if !inherits {
+        let message = format!(
+            "pool `{}` does not take the machine configs of role `worker`",
+            object.name.value
+        );
+        report.push(
+            Diagnostic::new(&lints::POOL_WITHOUT_WORKER, selector.span, message).with_help(format!(
+                "select `{}` with `operator: In` and values that contain `worker`",
+                names::ROLE
+            )),
+        );
+    }
+}
+
+fn max_unavailable(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<Spanned<IntOrString>> {
+    let node = fields.get("maxUnavailable")?;
+    let value = node
+        .as_i64()
+        .map(IntOrString::Int)
+        .or_else(|| node.as_str().map(|text| IntOrString::String(text.to_owned())));
+    let meaningful = match &value {
+        Some(IntOrString::Int(number)) => (1..=i64::from(i32::MAX)).contains(number),
+        Some(IntOrString::String(text)) => text.strip_suffix('%').is_some_and(|digits| {
+            digits.bytes().all(|b| b.is_ascii_digit()) && matches!(digits.parse::<u8>(), Ok(1..=100))
+        }),
+        None => false,
+    };
+    if !meaningful {
+        let written = report.sources.snippet(node.span);
+        report.push(
+            Diagnostic::new(
+                &lints::INVALID_MAX_UNAVAILABLE,
+                node.span,
+                format!("`maxUnavailable` cannot be {written}"),
+            )
+            .with_help("write a whole number of at least 1, or a percentage from \"1%\" to \"100%\""),
+        );
+        return None;
+    }
+    value.map(|value| Spanned::new(value, node.span))
+}

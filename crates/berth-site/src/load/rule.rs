@@ -1,0 +1,292 @@
+//! `LabelRule`.
+
+use std::collections::BTreeMap;
+
+use berth_documents::{Diagnostic, Span};
+use berth_labels::LabelValue;
+use regex::{Regex, RegexBuilder};
+
+use super::Object;
+use crate::{
+    fields::{Fields, Report, label_key, string, string_map},
+    lints,
+    model::Spanned,
+    rule::{ClliInput, Match, NameScope, Rule, RuleLabel, Table},
+    suggest::nearest,
+    template::{Filter, Template, Variable},
+};
+
+/// Bounds the memory of one compiled pattern; real patterns need a few kilobytes.
+const PATTERN_SIZE_LIMIT: usize = 1 << 20;
+
+pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<Rule> {
+    let name = &object.name.value;
+    let mut fields = Fields::open(object.body, "LabelRule spec", report);
+    let priority = fields.int("priority", report).unwrap_or_default();
+    let match_span = fields.get("match").map(|node| node.span);
+    let errors_before = report.diagnostics.len();
+    let matching = read_match(&mut fields, report);
+    if matching.is_empty() && report.diagnostics.len() == errors_before {
+        let message = format!("rule `{name}` matches no node");
+        report.push(
+            Diagnostic::new(&lints::EMPTY_MATCH, match_span.unwrap_or(object.name.span), message)
+                .with_help("say under `match` for which namePatterns, pools, racks or profiles it holds"),
+        );
+    }
+    let pool = fields.name("pool", report);
+    if let Some(pool) = &pool
+        && !matching.pools.is_empty()
+    {
+        let message = format!("rule `{name}` gives pool `{}` and matches by pool", pool.value);
+        report.push(
+            Diagnostic::new(&lints::RULE_POOL_CYCLE, pool.span, message)
+                .with_help("match by namePatterns, racks or profiles instead"),
+        );
+        return None;
+    }
+    let tables = read_tables(&mut fields, report);
+    let clli = fields.string("clli", report).map(|input| {
+        let value = match input.value.as_str() {
+            "name" => ClliInput::Name,
+            "hostname" => ClliInput::Hostname,
+            capture => ClliInput::Capture(capture.to_owned()),
+        };
+        Spanned::new(value, input.span)
+    });
+    let labels = read_labels(&mut fields, report);
+    fields.finish(report);
+    if labels.is_empty() && pool.is_none() && report.diagnostics.len() == errors_before {
+        report.push(Diagnostic::new(
+            &lints::EMPTY_RULE,
+            object.name.span,
+            format!("rule `{name}` gives neither labels nor a pool"),
+        ));
+    }
+    let mut rule = Rule {
+        name: object.name.clone(),
+        priority,
+        matching,
+        clli,
+        tables,
+        labels,
+        pool,
+    };
+    check_references(&mut rule, report);
+    Some(rule)
+}
+
+fn read_match(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Match {
+    let mut fields = fields.open_field("match", report);
+    let matching = Match {
+        patterns: fields
+            .strings("namePatterns", report)
+            .into_iter()
+            .filter_map(|pattern| read_pattern(&pattern, report))
+            .collect(),
+        on: fields
+            .choice(
+                "on",
+                &[("name", NameScope::Name), ("hostname", NameScope::Hostname)],
+                report,
+            )
+            .unwrap_or_default(),
+        pools: fields.names("pools", report),
+        racks: fields.names("racks", report),
+        profiles: fields.names("profiles", report),
+    };
+    fields.finish(report);
+    matching
+}
+
+/// Compiles a pattern so that it matches whole names only. The pattern is compiled alone first: with unbalanced
+/// parentheses it could otherwise close the group around it.
+fn read_pattern(pattern: &Spanned<String>, report: &mut Report<'_>) -> Option<Spanned<Regex>> {
+    let compile = |text: &str| RegexBuilder::new(text).size_limit(PATTERN_SIZE_LIMIT).build();
+    match compile(&pattern.value).and_then(|_| compile(&format!(r"\A(?:{})\z", pattern.value))) {
+        Ok(regex) => Some(Spanned::new(regex, pattern.span)),
+        Err(error) => {
+            let reason = error.to_string();
+            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            let message = format!("`{}` is not a pattern: {reason}", pattern.value);
+            report.push(Diagnostic::new(&lints::INVALID_PATTERN, pattern.span, message));
+            None
+        }
+    }
+}
+
+fn read_tables(fields: &mut Fields<'_>, report: &mut Report<'_>) -> BTreeMap<String, Table> {
+    let Some(node) = fields.get("tables") else {
+        return BTreeMap::new();
+    };
+    let Some(map) = node.as_map() else {
+        report.push(Diagnostic::new(
+            &lints::WRONG_TYPE,
+            node.span,
+            "`tables` must be a mapping of tables",
+        ));
+        return BTreeMap::new();
+    };
+    map.iter()
+        .map(|(name, node)| {
+            let mut entries = string_map(node, "a table entry", report);
+            let fallback = entries.remove("*");
+            (
+                name.as_str().to_owned(),
+                Table {
+                    span: name.span,
+                    entries,
+                    fallback,
+                },
+            )
+        })
+        .collect()
+}
+
+fn read_labels(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Vec<RuleLabel> {
+    let Some(node) = fields.get("labels") else {
+        return Vec::new();
+    };
+    let Some(map) = node.as_map() else {
+        report.push(Diagnostic::new(
+            &lints::WRONG_TYPE,
+            node.span,
+            "`labels` must be a mapping of labels",
+        ));
+        return Vec::new();
+    };
+    let mut labels = Vec::with_capacity(map.len());
+    for (key, node) in map {
+        let Some(key) = label_key(key.as_str(), key.span, report) else {
+            continue;
+        };
+        if node.as_str().is_none() {
+            // The same finding as for any other label, with the quoted form as help.
+            crate::fields::label_value(&key, node, report);
+            continue;
+        }
+        let Some(text) = string(node, "a label value", report) else {
+            continue;
+        };
+        let template = match Template::parse(&text.value) {
+            Ok(template) => template,
+            Err(error) => {
+                let message = format!("the value `{}` of label `{key}` cannot be read: {error}", text.value);
+                report.push(Diagnostic::new(&lints::INVALID_TEMPLATE, node.span, message));
+                continue;
+            }
+        };
+        let literal = match template.as_literal().map(LabelValue::try_from) {
+            None => None,
+            Some(Ok(value)) => Some(value),
+            Some(Err(error)) => {
+                let message = format!("`{}` is not a label value: {error}", text.value);
+                report.push(Diagnostic::new(&lints::INVALID_LABEL_VALUE, node.span, message));
+                continue;
+            }
+        };
+        labels.push(RuleLabel {
+            key,
+            template,
+            literal,
+            span: node.span,
+        });
+    }
+    labels
+}
+
+/// Every capture and table that the rule names has to exist; labels for which one does not are dropped.
+fn check_references(rule: &mut Rule, report: &mut Report<'_>) {
+    if let Some(Spanned {
+        value: ClliInput::Capture(capture),
+        span,
+    }) = &rule.clli
+        && !check_capture(rule, capture, *span, report)
+    {
+        rule.clli = None;
+        // Labels that use the code cannot be computed either; one finding is enough.
+        rule.labels.retain(|label| {
+            !label
+                .template
+                .expressions()
+                .any(|e| matches!(e.variable, Variable::Clli(_)))
+        });
+    }
+    let keep: Vec<bool> = rule
+        .labels
+        .iter()
+        .map(|label| {
+            label.template.expressions().all(|expression| {
+                let variable = match &expression.variable {
+                    Variable::Capture(capture) => check_capture(rule, capture, label.span, report),
+                    Variable::Clli(_) if rule.clli.is_none() => {
+                        let message = format!(
+                            "rule `{}` uses `{}` but decodes no code",
+                            rule.name.value, expression.variable
+                        );
+                        report.push(
+                            Diagnostic::new(&lints::UNKNOWN_CAPTURE, label.span, message)
+                                .with_help("add `clli: hostname`, `clli: name` or `clli: CAPTURE` to the rule"),
+                        );
+                        false
+                    }
+                    Variable::Clli(_) | Variable::Node(_) => true,
+                };
+                variable
+                    && expression
+                        .filters
+                        .iter()
+                        .all(|filter| check_table(rule, filter, label.span, report))
+            })
+        })
+        .collect();
+    let mut keep = keep.into_iter();
+    rule.labels.retain(|_| keep.next().unwrap_or(true));
+}
+
+fn check_capture(rule: &Rule, capture: &str, span: Span, report: &mut Report<'_>) -> bool {
+    let patterns = &rule.matching.patterns;
+    let lacking = patterns
+        .iter()
+        .find(|pattern| !pattern.value.capture_names().flatten().any(|name| name == capture));
+    if lacking.is_none() && !patterns.is_empty() {
+        return true;
+    }
+    let message = match lacking {
+        Some(_) => format!("a pattern of rule `{}` has no capture `{capture}`", rule.name.value),
+        None => format!(
+            "rule `{}` has no pattern that could capture `{capture}`",
+            rule.name.value
+        ),
+    };
+    let known: Vec<&str> = patterns
+        .iter()
+        .flat_map(|pattern| pattern.value.capture_names().flatten())
+        .collect();
+    let help = match nearest(capture, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write `(?<{capture}>...)` in the pattern"),
+    };
+    let mut diagnostic = Diagnostic::new(&lints::UNKNOWN_CAPTURE, span, message).with_help(help);
+    if let Some(pattern) = lacking {
+        diagnostic = diagnostic.with_related(pattern.span, "this pattern");
+    }
+    report.push(diagnostic);
+    false
+}
+
+fn check_table(rule: &Rule, filter: &Filter, span: Span, report: &mut Report<'_>) -> bool {
+    let Filter::Table(name) = filter else {
+        return true;
+    };
+    if rule.tables.contains_key(name) {
+        return true;
+    }
+    let message = format!("rule `{}` has no table `{name}`", rule.name.value);
+    let known = rule.tables.keys().map(String::as_str).chain(["upper", "lower"]);
+    let mut diagnostic = Diagnostic::new(&lints::UNKNOWN_TABLE, span, message);
+    if let Some(near) = nearest(name, known) {
+        diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
+    }
+    report.push(diagnostic);
+    false
+}

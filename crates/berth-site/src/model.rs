@@ -1,0 +1,221 @@
+//! The site: what the documents say, read into types, with the place of every statement kept.
+//!
+//! Nothing here is resolved yet. References between documents are names; [`crate::Resolver`] follows them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use berth_documents::{Node, Span};
+use berth_labels::{Inversion, LabelKey, LabelSelector, LabelValue};
+
+use crate::rule::Rule;
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// Its place in the documents.
+    pub span: Span,
+}
+
+impl<T> Spanned<T> {
+    /// Joins a value with its place.
+    pub fn new(value: T, span: Span) -> Self {
+        Self { value, span }
+    }
+}
+
+/// A name with its place, as references and documents carry it.
+pub type Name = Spanned<Arc<str>>;
+
+/// One label statement of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The label's key.
+    pub key: LabelKey,
+    /// The value, or `None` for a removal (`!key`), which hides what weaker sources say of the key.
+    pub value: Option<LabelValue>,
+    /// Where it was written.
+    pub span: Span,
+}
+
+/// Everything the documents say about a site.
+#[derive(Debug, Default)]
+pub struct Site {
+    /// Machine-config pools, by name order of the documents.
+    pub pools: Vec<Pool>,
+    /// Machine configs.
+    pub machine_configs: Vec<MachineConfig>,
+    /// Label rules, weakest first: by priority, then by name.
+    pub rules: Vec<Rule>,
+    /// Berths.
+    pub berths: Vec<Berth>,
+    /// Bare-metal nodes.
+    pub nodes: Vec<BaremetalNode>,
+    /// Host profiles.
+    pub profiles: Vec<HostProfile>,
+    /// Racks.
+    pub racks: Vec<Rack>,
+    /// Regions.
+    pub regions: Vec<Name>,
+    /// Hardware profiles.
+    pub hardware_profiles: Vec<Name>,
+    /// Node objects as a cluster showed them.
+    pub observed: Vec<ObservedNode>,
+}
+
+/// A `MachineConfigPool`.
+#[derive(Debug)]
+pub struct Pool {
+    /// `metadata.name`.
+    pub name: Name,
+    /// `metadata.labels` of the pool itself; a `KubeletConfig` selects pools by them.
+    pub labels: BTreeMap<String, String>,
+    /// Explicit labels, from the annotation `berth.dev/node-labels`.
+    pub explicit: Vec<Declared>,
+    /// `spec.nodeSelector`.
+    pub node_selector: Option<Spanned<LabelSelector>>,
+    /// What the selector demands of a node; `None` when it has no selector or it cannot be inverted.
+    pub implicit: Option<Inversion>,
+    /// `spec.machineConfigSelector`.
+    pub machine_config_selector: Option<Spanned<LabelSelector>>,
+    /// `spec.paused`.
+    pub paused: bool,
+    /// `spec.maxUnavailable`, as written.
+    pub max_unavailable: Option<Spanned<IntOrString>>,
+}
+
+/// Kubernetes' integer-or-string.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IntOrString {
+    /// A number.
+    Int(i64),
+    /// A text, such as `10%`.
+    String(String),
+}
+
+/// A `MachineConfig`, not interpreted further here.
+#[derive(Debug)]
+pub struct MachineConfig {
+    /// `metadata.name`.
+    pub name: Name,
+    /// `metadata.labels`.
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`.
+    pub annotations: BTreeMap<String, String>,
+    /// `spec`, with spans.
+    pub spec: Option<Node>,
+}
+
+/// A `Berth`: the durable reservation of one machine's place.
+#[derive(Debug)]
+pub struct Berth {
+    /// `metadata.name`.
+    pub name: Name,
+    /// `spec.nodeName`, which defaults to the name.
+    pub node_name: Name,
+    /// `spec.pool`, the pin.
+    pub pool: Option<Name>,
+    /// `spec.labels`.
+    pub labels: Vec<Declared>,
+    /// `spec.taints`.
+    pub taints: Vec<Taint>,
+    /// `spec.preregister`.
+    pub preregister: Preregister,
+    /// `spec.poolPolicy`.
+    pub pool_policy: PoolPolicy,
+    /// `spec.release`.
+    pub release: bool,
+    /// `spec.machine.systemUUID`.
+    pub system_uuid: Option<String>,
+    /// `spec.machine.macAddresses`.
+    pub mac_addresses: Vec<String>,
+}
+
+/// A node taint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taint {
+    /// Key, with label-key syntax.
+    pub key: LabelKey,
+    /// Value.
+    pub value: LabelValue,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: String,
+}
+
+/// When Berth creates the Node object of a reserved machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preregister {
+    /// When the machine asks to join.
+    #[default]
+    OnRequest,
+    /// At once.
+    Now,
+}
+
+/// What happens when an administrator relabels a Node into another pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PoolPolicy {
+    /// The Berth follows.
+    #[default]
+    Follow,
+    /// The Berth puts the declared pool back.
+    Enforce,
+}
+
+/// The part that a host profile and a bare-metal node have in common.
+#[derive(Debug, Default)]
+pub struct HostData {
+    /// `host_profile`: the profile this one builds on.
+    pub profile: Option<Name>,
+    /// `hardware_profile`.
+    pub hardware_profile: Option<Name>,
+    /// `metadata.rack`.
+    pub rack: Option<Name>,
+    /// `metadata.tags`; an item that starts with `!` removes an inherited tag.
+    pub tags: Vec<Spanned<String>>,
+    /// `metadata.owner_data`: labels.
+    pub owner_data: Vec<Declared>,
+}
+
+/// A `drydock/HostProfile/v1`.
+#[derive(Debug)]
+pub struct HostProfile {
+    /// `metadata.name`.
+    pub name: Name,
+    /// What it says of its hosts.
+    pub data: HostData,
+}
+
+/// A `drydock/BaremetalNode/v1`.
+#[derive(Debug)]
+pub struct BaremetalNode {
+    /// `metadata.name`, the node's name.
+    pub name: Name,
+    /// The pool the document pins the node to: label or annotation `berth.dev/pool` of the document.
+    pub pool: Option<Name>,
+    /// What it says of this host.
+    pub data: HostData,
+}
+
+/// A `drydock/Rack/v1`.
+#[derive(Debug)]
+pub struct Rack {
+    /// `metadata.name`.
+    pub name: Name,
+    /// `location.clli`.
+    pub clli: Option<Spanned<String>>,
+    /// `metadata.owner_data`: labels of every node in the rack.
+    pub owner_data: Vec<Declared>,
+}
+
+/// A Node object as a cluster showed it. Its labels are facts, not checked for syntax.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservedNode {
+    /// `metadata.name`.
+    pub name: Name,
+    /// `metadata.labels`.
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`.
+    pub annotations: BTreeMap<String, String>,
+}

@@ -1,0 +1,302 @@
+//! What would change on a cluster as observed: a value that can be printed, compared and reviewed.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use berth_labels::{Conflict, ConflictPolicy, OwnershipDiff, promenade_diff};
+use berth_pools::{Membership, MembershipError};
+
+use crate::{
+    model::{ObservedNode, Pool, Site},
+    names,
+    resolve::{Resolution, Resolver},
+};
+
+/// A run that removes more than this share of the owned labels stops and asks.
+const MASS_REMOVAL_PERCENT: usize = 10;
+
+/// How the difference between declared and live labels is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// By ownership: only labels that Berth set are changed or removed.
+    Owned(ConflictPolicy),
+    /// Promenade's own rule: whatever is not declared goes, unless the key contains `kubernetes.io`.
+    Promenade,
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Declared, and its Node object is there.
+    Registered,
+    /// Declared, but there is no Node object yet.
+    Awaited,
+    /// There is a Node object, but no document or Berth for it.
+    Undeclared,
+}
+
+/// What would happen to one node.
+#[derive(Clone, Debug)]
+pub struct NodePlan {
+    /// The node's name.
+    pub node: Arc<str>,
+    /// Where it stands.
+    pub presence: Presence,
+    /// Labels to write, new and changed ones.
+    pub set: BTreeMap<String, String>,
+    /// Which of [`Self::set`] replace a live value.
+    pub changed: BTreeSet<String>,
+    /// Labels to remove.
+    pub remove: BTreeSet<String>,
+    /// Live labels that stay as they are.
+    pub keep: BTreeSet<String>,
+    /// Labels that somebody else set: reported, not touched.
+    pub conflicts: Vec<Conflict>,
+    /// The pool by the live labels.
+    pub pool_before: Option<Arc<str>>,
+    /// The pool by the labels afterwards.
+    pub pool_after: Option<Arc<str>>,
+    /// What a move between pools costs.
+    pub reboot: Reboot,
+}
+
+/// Whether a change costs a reboot, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reboot {
+    /// The machine has to reboot.
+    pub needed: bool,
+    /// One sentence.
+    pub reason: String,
+}
+
+/// The plan for all nodes.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// By node name.
+    pub nodes: Vec<NodePlan>,
+    /// The sums.
+    pub totals: Totals,
+}
+
+/// Sums over a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Nodes in the plan.
+    pub nodes: usize,
+    /// Nodes whose labels change.
+    pub changing: usize,
+    /// Nodes declared but not registered.
+    pub awaited: usize,
+    /// Nodes observed but not declared.
+    pub undeclared: usize,
+    /// Labels added.
+    pub set: usize,
+    /// Labels whose value changes.
+    pub changed: usize,
+    /// Labels removed.
+    pub removed: usize,
+    /// Conflicts.
+    pub conflicts: usize,
+    /// Nodes that move to another pool.
+    pub moves: usize,
+    /// Nodes that reboot.
+    pub reboots: usize,
+    /// Labels that Berth owns on the observed nodes.
+    pub owned: usize,
+}
+
+impl Totals {
+    /// Whether so many owned labels would go that a person has to agree first.
+    pub fn is_mass_removal(&self) -> bool {
+        self.removed > 0 && self.removed * 100 > self.owned * MASS_REMOVAL_PERCENT
+    }
+}
+
+/// Plans the change from the observed Nodes of the site to its resolutions.
+pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strategy) -> Plan {
+    let site = resolver.site();
+    let observed: HashMap<&str, &ObservedNode> = site
+        .observed
+        .iter()
+        .map(|node| (node.name.value.as_ref(), node))
+        .collect();
+    let mut totals = Totals::default();
+    let nodes: Vec<NodePlan> = resolutions
+        .iter()
+        .map(|resolution| {
+            let live = observed.get(resolution.node.as_ref()).copied();
+            let declared = resolver
+                .subject(&resolution.node)
+                .is_some_and(crate::resolve::Subject::is_declared);
+            let owned = live.map(owned_labels).unwrap_or_default();
+            totals.owned += owned.len();
+            node_plan(resolver, resolution, live, declared, &owned, strategy)
+        })
+        .collect();
+    for node in &nodes {
+        totals.nodes += 1;
+        totals.changing += usize::from(!node.set.is_empty() || !node.remove.is_empty());
+        totals.awaited += usize::from(node.presence == Presence::Awaited);
+        totals.undeclared += usize::from(node.presence == Presence::Undeclared);
+        totals.set += node.set.len() - node.changed.len();
+        totals.changed += node.changed.len();
+        totals.removed += node.remove.len();
+        totals.conflicts += node.conflicts.len();
+        totals.moves += usize::from(node.presence != Presence::Awaited && node.pool_before != node.pool_after);
+        totals.reboots += usize::from(node.reboot.needed);
+    }
+    Plan { nodes, totals }
+}
+
+fn node_plan(
+    resolver: &Resolver<'_>,
+    resolution: &Resolution,
+    live: Option<&ObservedNode>,
+    declared: bool,
+    owned: &BTreeMap<String, String>,
+    strategy: Strategy,
+) -> NodePlan {
+    let empty = BTreeMap::new();
+    let before = live.map_or(&empty, |node| &node.labels);
+    let (patch, mut keep, conflicts) = difference(resolution, before, owned, declared, strategy);
+    let mut after = before.clone();
+    let (mut set, mut changed, mut remove) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+    for (key, value) in patch {
+        match value {
+            Some(value) => {
+                if before.contains_key(&key) {
+                    changed.insert(key.clone());
+                }
+                after.insert(key.clone(), value.clone());
+                set.insert(key, value);
+            }
+            None => {
+                after.remove(&key);
+                remove.insert(key);
+            }
+        }
+    }
+    keep.retain(|key| !set.contains_key(key) && !remove.contains(key));
+    let pool = |labels: &BTreeMap<String, String>| primary(resolver.membership(), &resolution.node, labels);
+    let (pool_before, pool_after) = (pool(before), pool(&after));
+    NodePlan {
+        node: resolution.node.clone(),
+        presence: match (live, declared) {
+            (None, _) => Presence::Awaited,
+            (Some(_), true) => Presence::Registered,
+            (Some(_), false) => Presence::Undeclared,
+        },
+        reboot: reboot(resolver.site(), live.is_some(), &pool_before, &pool_after),
+        set,
+        changed,
+        remove,
+        keep,
+        conflicts,
+        pool_before: pool_before.ok().flatten(),
+        pool_after: pool_after.ok().flatten(),
+    }
+}
+
+type Difference = (BTreeMap<String, Option<String>>, BTreeSet<String>, Vec<Conflict>);
+
+fn difference(
+    resolution: &Resolution,
+    live: &BTreeMap<String, String>,
+    owned: &BTreeMap<String, String>,
+    declared: bool,
+    strategy: Strategy,
+) -> Difference {
+    match strategy {
+        Strategy::Owned(policy) => {
+            let diff = OwnershipDiff::compute(&resolution.label_set(), owned, live, policy, &BTreeSet::new());
+            (diff.patch(), diff.keep, diff.conflicts)
+        }
+        // Promenade is only ever asked about nodes that a document describes; any other node would lose all its labels.
+        Strategy::Promenade if !declared => (BTreeMap::new(), live.keys().cloned().collect(), Vec::new()),
+        Strategy::Promenade => {
+            let requested = resolution
+                .labels
+                .iter()
+                .map(|label| (label.key.to_string(), Some(label.value.to_string())))
+                .collect();
+            (
+                promenade_diff(live, &requested),
+                live.keys().cloned().collect(),
+                Vec::new(),
+            )
+        }
+    }
+}
+
+/// The labels Berth applied last, from the Node's annotation. A list of keys (without values) is understood as
+/// "whatever they are now".
+fn owned_labels(node: &ObservedNode) -> BTreeMap<String, String> {
+    let Some(text) = node.annotations.get(names::OWNED_LABELS) else {
+        return BTreeMap::new();
+    };
+    if let Ok(map) = serde_json::from_str::<BTreeMap<String, String>>(text) {
+        return map;
+    }
+    let keys: Vec<String> = serde_json::from_str(text).unwrap_or_default();
+    keys.into_iter()
+        .filter_map(|key| Some((key.clone(), node.labels.get(&key)?.clone())))
+        .collect()
+}
+
+fn primary(
+    membership: &Membership,
+    node: &str,
+    labels: &BTreeMap<String, String>,
+) -> Result<Option<Arc<str>>, MembershipError> {
+    membership
+        .of(node, labels)
+        .map(|placement| placement.primary().cloned())
+}
+
+type PoolOrError = Result<Option<Arc<str>>, MembershipError>;
+
+fn reboot(site: &Site, registered: bool, before: &PoolOrError, after: &PoolOrError) -> Reboot {
+    let say = |needed: bool, reason: String| Reboot { needed, reason };
+    match (before, after) {
+        (_, Err(error)) => say(false, error.to_string()),
+        (_, Ok(Some(pool))) if !registered => {
+            say(false, format!("not registered yet: it boots straight into pool {pool}"))
+        }
+        (_, Ok(None)) if !registered => say(false, "not registered yet".to_owned()),
+        (Ok(before), Ok(after)) if before == after => match after {
+            Some(pool) => say(false, format!("stays in pool {pool}")),
+            None => say(false, "is in no pool".to_owned()),
+        },
+        (Ok(Some(before)), Ok(Some(after))) if same_configuration(site, before, after) => say(
+            false,
+            format!("pools {before} and {after} take the same machine configs"),
+        ),
+        (Ok(Some(before)), Ok(Some(after))) => say(true, format!("moves from pool {before} to pool {after}")),
+        (Err(_), Ok(Some(after))) => say(true, format!("was in several custom pools, moves to pool {after}")),
+        (Ok(None), Ok(Some(after))) => say(true, format!("joins pool {after}")),
+        (Ok(Some(before)), Ok(None)) => say(false, format!("leaves pool {before} and is managed by none")),
+        (_, Ok(None)) => say(false, "is managed by no pool".to_owned()),
+    }
+}
+
+/// Whether two pools take exactly the same machine configs, so that a move between them changes nothing on disk.
+fn same_configuration(site: &Site, before: &str, after: &str) -> bool {
+    let configs = |name: &str| {
+        let pool = site.pools.iter().find(|pool| pool.name.value.as_ref() == name)?;
+        let names = machine_configs(site, pool)?;
+        (!names.is_empty()).then_some(names)
+    };
+    matches!((configs(before), configs(after)), (Some(before), Some(after)) if before == after)
+}
+
+/// The machine configs of a pool, by name; nothing when its selector is missing or invalid.
+fn machine_configs<'a>(site: &'a Site, pool: &Pool) -> Option<BTreeSet<&'a str>> {
+    let selector = pool.machine_config_selector.as_ref()?.value.compile().ok()?;
+    let selected = site
+        .machine_configs
+        .iter()
+        .filter(|config| selector.matches_with(|key| config.labels.get(key).map(String::as_str)));
+    Some(selected.map(|config| config.name.value.as_ref()).collect())
+}

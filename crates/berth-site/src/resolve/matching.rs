@@ -1,0 +1,156 @@
+//! Which rules match a node: all patterns are tried in one pass over the name.
+
+use regex::RegexSet;
+
+use super::small;
+use crate::{
+    model::Site,
+    rule::{NameScope, NodeFacts},
+};
+
+/// A rule that matches a node, as far as name, rack and profile go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Matched {
+    /// The rule, by its place in [`Site::rules`].
+    pub(super) rule: u32,
+    /// The first of its patterns that matched the name.
+    pub(super) pattern: Option<usize>,
+    /// The rule also asks for a pool, which is not known yet.
+    pub(super) by_pool: bool,
+}
+
+/// All name patterns of a site.
+#[derive(Debug)]
+pub(super) struct PatternIndex {
+    name: ScopeIndex,
+    hostname: ScopeIndex,
+    /// Rules that do not look at the name.
+    nameless: Vec<u32>,
+}
+
+#[derive(Debug, Default)]
+struct ScopeIndex {
+    set: RegexSet,
+    /// Rule and pattern number behind each member of the set.
+    members: Vec<(u32, usize)>,
+}
+
+impl ScopeIndex {
+    fn new(site: &Site, scope: NameScope) -> Self {
+        let mut members = Vec::new();
+        let mut patterns = Vec::new();
+        for (number, rule) in site
+            .rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| rule.matching.on == scope)
+        {
+            for (pattern, regex) in rule.matching.patterns.iter().enumerate() {
+                members.push((small(number), pattern));
+                patterns.push(regex.value.as_str());
+            }
+        }
+        // Each pattern compiled alone under a size limit when it was loaded. Together they may pass the set's limit, so
+        // it is raised with their number; a set that still cannot be built is split by trying one pattern at a time.
+        let limit = (1 << 20) * (patterns.len() + 1);
+        let set = regex::RegexSetBuilder::new(&patterns)
+            .size_limit(limit)
+            .build()
+            .unwrap_or_default();
+        Self { set, members }
+    }
+
+    fn matches(&self, text: &str, site: &Site, found: &mut Vec<Matched>) {
+        let mut add = |(rule, pattern): (u32, usize)| {
+            // Members are in rule and pattern order, so the first pattern of a rule comes first.
+            if found
+                .last()
+                .is_none_or(|last| last.rule != rule || last.pattern.is_none())
+            {
+                let by_pool = site
+                    .rules
+                    .get(rule as usize)
+                    .is_some_and(|rule| !rule.matching.pools.is_empty());
+                found.push(Matched {
+                    rule,
+                    pattern: Some(pattern),
+                    by_pool,
+                });
+            }
+        };
+        if self.set.len() == self.members.len() {
+            self.set
+                .matches(text)
+                .iter()
+                .filter_map(|index| self.members.get(index))
+                .for_each(|member| add(*member));
+        } else {
+            let pattern = |(rule, pattern): (u32, usize)| {
+                site.rules
+                    .get(rule as usize)
+                    .and_then(|rule| rule.matching.patterns.get(pattern))
+            };
+            self.members
+                .iter()
+                .filter(|member| pattern(**member).is_some_and(|pattern| pattern.value.is_match(text)))
+                .for_each(|member| add(*member));
+        }
+    }
+}
+
+impl PatternIndex {
+    pub(super) fn new(site: &Site) -> Self {
+        let nameless = site
+            .rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| rule.matching.patterns.is_empty());
+        Self {
+            name: ScopeIndex::new(site, NameScope::Name),
+            hostname: ScopeIndex::new(site, NameScope::Hostname),
+            nameless: nameless
+                .filter(|(_, rule)| !rule.matching.is_empty())
+                .map(|(number, _)| small(number))
+                .collect(),
+        }
+    }
+
+    /// The rules that match a node, weakest first.
+    pub(super) fn matching(&self, site: &Site, facts: &NodeFacts<'_>, profiles: &[usize]) -> Vec<Matched> {
+        let mut found = Vec::new();
+        self.name.matches(facts.name, site, &mut found);
+        self.hostname.matches(facts.hostname(), site, &mut found);
+        for rule in &self.nameless {
+            let by_pool = site
+                .rules
+                .get(*rule as usize)
+                .is_some_and(|rule| !rule.matching.pools.is_empty());
+            found.push(Matched {
+                rule: *rule,
+                pattern: None,
+                by_pool,
+            });
+        }
+        found.retain(|matched| {
+            let Some(rule) = site.rules.get(matched.rule as usize) else {
+                return false;
+            };
+            let rack = rule.matching.racks.is_empty()
+                || rule
+                    .matching
+                    .racks
+                    .iter()
+                    .any(|rack| Some(rack.value.as_ref()) == facts.rack);
+            let profile = rule.matching.profiles.is_empty()
+                || rule.matching.profiles.iter().any(|wanted| {
+                    profiles
+                        .iter()
+                        .filter_map(|index| site.profiles.get(*index))
+                        .any(|p| p.name.value == wanted.value)
+                });
+            rack && profile
+        });
+        found.sort_by_key(|matched| matched.rule);
+        found
+    }
+}
