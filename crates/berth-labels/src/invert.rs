@@ -31,9 +31,7 @@ pub struct Inversion {
 impl Inversion {
     /// The constraints that this set breaks.
     pub fn violated<'a>(&'a self, labels: &'a LabelSet) -> impl Iterator<Item = &'a Requirement> {
-        self.constraints
-            .iter()
-            .filter(|constraint| !constraint.matches(labels))
+        self.constraints.iter().filter(|constraint| !constraint.matches(labels))
     }
 }
 
@@ -84,9 +82,7 @@ impl InvertError {
     /// The key that the error is about.
     pub fn key(&self) -> Option<&LabelKey> {
         match self {
-            Self::Ambiguous { key, .. }
-            | Self::Choice { key, .. }
-            | Self::Unsatisfiable { key, .. } => Some(key),
+            Self::Ambiguous { key, .. } | Self::Choice { key, .. } | Self::Unsatisfiable { key, .. } => Some(key),
             Self::Nothing => None,
         }
     }
@@ -97,19 +93,13 @@ impl Selector {
     ///
     /// `choices` says which value to take where the selector leaves several. The labels together with any others match
     /// the selector as long as no constraint is violated and no label is overridden.
-    pub fn invert(
-        &self,
-        choices: &BTreeMap<LabelKey, LabelValue>,
-    ) -> Result<Inversion, InvertError> {
+    pub fn invert(&self, choices: &BTreeMap<LabelKey, LabelValue>) -> Result<Inversion, InvertError> {
         if self.is_nothing() {
             return Err(InvertError::Nothing);
         }
         let mut inversion = Inversion::default();
         // The requirements are sorted by key, so those of one key are neighbours.
-        for group in self
-            .requirements()
-            .chunk_by(|left, right| left.key == right.key)
-        {
+        for group in self.requirements().chunk_by(|left, right| left.key == right.key) {
             let Some(first) = group.first() else { continue };
             let demand = Demand::of(group);
             if let Some(value) = demand.value(&first.key, choices.get(&first.key))? {
@@ -118,12 +108,7 @@ impl Selector {
             inversion.constraints.extend(
                 group
                     .iter()
-                    .filter(|requirement| {
-                        matches!(
-                            requirement.operator,
-                            Operator::NotIn | Operator::DoesNotExist
-                        )
-                    })
+                    .filter(|requirement| matches!(requirement.operator, Operator::NotIn | Operator::DoesNotExist))
                     .cloned(),
             );
         }
@@ -168,19 +153,12 @@ impl<'a> Demand<'a> {
     }
 
     /// The value the key must have, or `None` when the key need not be there.
-    fn value(
-        &self,
-        key: &LabelKey,
-        choice: Option<&LabelValue>,
-    ) -> Result<Option<LabelValue>, InvertError> {
+    fn value(&self, key: &LabelKey, choice: Option<&LabelValue>) -> Result<Option<LabelValue>, InvertError> {
         if !self.present {
             return Ok(None);
         }
         if self.absent {
-            return Err(unsatisfiable(
-                key,
-                "must be present and absent at the same time",
-            ));
+            return Err(unsatisfiable(key, "must be present and absent at the same time"));
         }
         let Some(allowed) = &self.allowed else {
             return self.free_value(key, choice).map(Some);
@@ -211,11 +189,7 @@ impl<'a> Demand<'a> {
     }
 
     /// The value of a key that must exist with whatever value: the empty one, unless it is excluded.
-    fn free_value(
-        &self,
-        key: &LabelKey,
-        choice: Option<&LabelValue>,
-    ) -> Result<LabelValue, InvertError> {
+    fn free_value(&self, key: &LabelKey, choice: Option<&LabelValue>) -> Result<LabelValue, InvertError> {
         let value = choice.cloned().unwrap_or_default();
         if !self.excluded.contains(&value) {
             return Ok(value);
@@ -243,9 +217,7 @@ fn unsatisfiable(key: &LabelKey, reason: &str) -> InvertError {
 
 fn ambiguous(key: &LabelKey, values: &[LabelValue]) -> String {
     if values.is_empty() {
-        format!(
-            "the selector wants {key} with a value, excludes the empty one and names no other: choose a value"
-        )
+        format!("the selector wants {key} with a value, excludes the empty one and names no other: choose a value")
     } else {
         format!(
             "the selector allows several values for {key}: choose one of {}",

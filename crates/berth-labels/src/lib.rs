@@ -39,6 +39,4 @@ pub use route::{Route, UnknownRoute, choose_route, route_proof, routes};
 pub use selector::{Operator, Requirement, Selector};
 pub use set::LabelSet;
 pub use value::LabelValue;
-pub use wire::{
-    LabelSelector, LabelSelectorRequirement, RequirementProblem, SelectorError, ToMapError,
-};
+pub use wire::{LabelSelector, LabelSelectorRequirement, RequirementProblem, SelectorError, ToMapError};

@@ -53,9 +53,7 @@ impl NodeLabels {
     pub fn checked(&self) -> Vec<Result<Label, (String, LabelError)>> {
         self.entries
             .iter()
-            .map(|(key, value)| {
-                Label::parse_parts(key, value).map_err(|error| (format!("{key}={value}"), error))
-            })
+            .map(|(key, value)| Label::parse_parts(key, value).map_err(|error| (format!("{key}={value}"), error)))
             .collect()
     }
 

@@ -137,18 +137,11 @@ impl OwnershipDiff {
                 Some(applied) => diff.conflict(name, None, current, Some(applied)),
             }
         }
-        diff.conflicts
-            .sort_by(|left, right| left.key.cmp(&right.key));
+        diff.conflicts.sort_by(|left, right| left.key.cmp(&right.key));
         diff
     }
 
-    fn conflict(
-        &mut self,
-        key: &str,
-        declared: Option<&LabelValue>,
-        live: &str,
-        owned: Option<&String>,
-    ) {
+    fn conflict(&mut self, key: &str, declared: Option<&LabelValue>, live: &str, owned: Option<&String>) {
         self.conflicts.push(Conflict {
             key: key.to_owned(),
             declared: declared.map(|value| value.as_str().to_owned()),

@@ -231,9 +231,9 @@ pub fn permission(flavour: Flavour, writer: Writer, key: &LabelKey) -> Permissio
         (Writer::Flag, Class::OpenshiftRole) if flavour == Flavour::Openshift => {
             Permission::yes("OpenShift's kubelet accepts this role in --node-labels.")
         }
-        (Writer::Create, Class::OpenshiftRole) if flavour == Flavour::Openshift => Permission::yes(
-            "OpenShift's NodeRestriction lets a kubelet set this role when it creates its Node.",
-        ),
+        (Writer::Create, Class::OpenshiftRole) if flavour == Flavour::Openshift => {
+            Permission::yes("OpenShift's NodeRestriction lets a kubelet set this role when it creates its Node.")
+        }
         (Writer::Update, Class::OpenshiftRole) if flavour == Flavour::Openshift => Permission::no(
             "OpenShift's NodeRestriction lets a kubelet set this role only when it creates its Node; an update that \
              changes it is answered with 403.",
@@ -250,9 +250,9 @@ pub fn permission(flavour: Flavour, writer: Writer, key: &LabelKey) -> Permissio
             "NodeRestriction keeps node-restriction.kubernetes.io and its sub-domains for administrators; a kubelet's \
              update that changes such a key is answered with 403.",
         ),
-        (Writer::Flag, Class::Role | Class::OpenshiftRole) => Permission::no(
-            "The kubelet refuses this node-role.kubernetes.io key in --node-labels and does not start.",
-        ),
+        (Writer::Flag, Class::Role | Class::OpenshiftRole) => {
+            Permission::no("The kubelet refuses this node-role.kubernetes.io key in --node-labels and does not start.")
+        }
         (Writer::Create, Class::Role | Class::OpenshiftRole) => Permission::no(
             "NodeRestriction refuses this node-role.kubernetes.io key from a kubelet; creating the Node with it is \
              answered with 403 and the node never registers.",

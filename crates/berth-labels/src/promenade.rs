@@ -22,11 +22,7 @@ pub fn promenade_diff(
     // A null for a key that is not there is sent as well: it is "not in existing".
     let written = requested
         .iter()
-        .filter(|(key, value)| {
-            existing
-                .get(*key)
-                .is_none_or(|current| Some(current) != value.as_ref())
-        })
+        .filter(|(key, value)| existing.get(*key).is_none_or(|current| Some(current) != value.as_ref()))
         .map(|(key, value)| (key.clone(), value.clone()));
     let orphans = existing
         .keys()

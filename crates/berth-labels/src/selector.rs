@@ -86,9 +86,7 @@ impl fmt::Display for Requirement {
             // `a in (b)` and `a=b` mean the same; the short form is what people type.
             Operator::In if self.values.len() == 1 => {
                 write!(f, "{key}=")?;
-                self.values
-                    .iter()
-                    .try_for_each(|value| f.write_str(value.as_str()))
+                self.values.iter().try_for_each(|value| f.write_str(value.as_str()))
             }
             Operator::In => write!(f, "{key} in ({})", Listed(&self.values)),
             Operator::NotIn => write!(f, "{key} notin ({})", Listed(&self.values)),

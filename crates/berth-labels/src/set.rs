@@ -9,11 +9,7 @@ use crate::{error::LabelError, key::LabelKey, label::Label, value::LabelValue};
 
 /// Labels of one thing: each key at most once, in the order of the keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(transparent)
-)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct LabelSet(BTreeMap<LabelKey, LabelValue>);
 
 impl LabelSet {
@@ -23,9 +19,7 @@ impl LabelSet {
     }
 
     /// Checks a map of plain texts, as it stands in a Node; the first illegal key or value is the error.
-    pub fn try_from_map<'a>(
-        map: impl IntoIterator<Item = (&'a String, &'a String)>,
-    ) -> Result<Self, LabelError> {
+    pub fn try_from_map<'a>(map: impl IntoIterator<Item = (&'a String, &'a String)>) -> Result<Self, LabelError> {
         map.into_iter()
             .map(|(key, value)| Label::parse_parts(key, value))
             .collect()
@@ -99,10 +93,7 @@ impl FromIterator<(LabelKey, LabelValue)> for LabelSet {
 
 impl FromIterator<Label> for LabelSet {
     fn from_iter<I: IntoIterator<Item = Label>>(labels: I) -> Self {
-        labels
-            .into_iter()
-            .map(|label| (label.key, label.value))
-            .collect()
+        labels.into_iter().map(|label| (label.key, label.value)).collect()
     }
 }
 
@@ -114,8 +105,7 @@ impl Extend<(LabelKey, LabelValue)> for LabelSet {
 
 impl Extend<Label> for LabelSet {
     fn extend<I: IntoIterator<Item = Label>>(&mut self, labels: I) {
-        self.0
-            .extend(labels.into_iter().map(|label| (label.key, label.value)));
+        self.0.extend(labels.into_iter().map(|label| (label.key, label.value)));
     }
 }
 

@@ -23,19 +23,13 @@ pub struct LabelSelector {
     /// Keys that must have exactly these values.
     #[cfg_attr(
         feature = "serde",
-        serde(
-            deserialize_with = "null::map",
-            skip_serializing_if = "BTreeMap::is_empty"
-        )
+        serde(deserialize_with = "null::map", skip_serializing_if = "BTreeMap::is_empty")
     )]
     pub match_labels: BTreeMap<String, String>,
     /// Further conditions; all must hold.
     #[cfg_attr(
         feature = "serde",
-        serde(
-            deserialize_with = "null::or_default",
-            skip_serializing_if = "Vec::is_empty"
-        )
+        serde(deserialize_with = "null::or_default", skip_serializing_if = "Vec::is_empty")
     )]
     pub match_expressions: Vec<LabelSelectorRequirement>,
 }
@@ -57,10 +51,7 @@ pub struct LabelSelectorRequirement {
     /// The values of `In` and `NotIn`.
     #[cfg_attr(
         feature = "serde",
-        serde(
-            deserialize_with = "null::or_default",
-            skip_serializing_if = "Vec::is_empty"
-        )
+        serde(deserialize_with = "null::or_default", skip_serializing_if = "Vec::is_empty")
     )]
     pub values: Vec<String>,
 }
@@ -78,10 +69,8 @@ impl LabelSelector {
     pub fn to_map(&self) -> Result<BTreeMap<String, String>, ToMapError> {
         let mut map = self.match_labels.clone();
         for expression in &self.match_expressions {
-            let operator = Operator::from_wire(&expression.operator).ok_or_else(|| {
-                ToMapError::UnknownOperator {
-                    operator: expression.operator.clone(),
-                }
+            let operator = Operator::from_wire(&expression.operator).ok_or_else(|| ToMapError::UnknownOperator {
+                operator: expression.operator.clone(),
             })?;
             match (operator, expression.values.as_slice()) {
                 (Operator::In, [value]) => {
@@ -105,17 +94,14 @@ impl LabelSelector {
 
     /// Checks the selector and makes it ready to match. The first bad requirement is the error, with all its problems.
     pub fn compile(&self) -> Result<Selector, SelectorError> {
-        let mut requirements =
-            Vec::with_capacity(self.match_labels.len() + self.match_expressions.len());
+        let mut requirements = Vec::with_capacity(self.match_labels.len() + self.match_expressions.len());
         for (key, value) in &self.match_labels {
             requirements.push(requirement(key, Operator::In, std::slice::from_ref(value))?);
         }
         for expression in &self.match_expressions {
-            let operator = Operator::from_wire(&expression.operator).ok_or_else(|| {
-                SelectorError::Operator {
-                    key: expression.key.clone(),
-                    operator: expression.operator.clone(),
-                }
+            let operator = Operator::from_wire(&expression.operator).ok_or_else(|| SelectorError::Operator {
+                key: expression.key.clone(),
+                operator: expression.operator.clone(),
             })?;
             requirements.push(requirement(&expression.key, operator, &expression.values)?);
         }
@@ -127,9 +113,7 @@ impl LabelSelector {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ToMapError {
     /// `In` with no value or with several.
-    #[error(
-        "operator \"In\" without a single value cannot be converted into the old label selector format"
-    )]
+    #[error("operator \"In\" without a single value cannot be converted into the old label selector format")]
     NotSingle {
         /// The key of the expression.
         key: String,
@@ -196,14 +180,9 @@ pub enum RequirementProblem {
 }
 
 /// Checks one requirement; every problem is reported, in Kubernetes' order.
-fn requirement(
-    key: &str,
-    operator: Operator,
-    values: &[String],
-) -> Result<Requirement, SelectorError> {
+fn requirement(key: &str, operator: Operator, values: &[String]) -> Result<Requirement, SelectorError> {
     let mut problems = Vec::new();
-    let checked_key =
-        LabelKey::try_from(key).map_err(|error| problems.push(RequirementProblem::Key(error)));
+    let checked_key = LabelKey::try_from(key).map_err(|error| problems.push(RequirementProblem::Key(error)));
     match operator {
         Operator::In | Operator::NotIn if values.is_empty() => {
             problems.push(RequirementProblem::NoValues);
@@ -275,9 +254,7 @@ mod null {
         Ok(Option::deserialize(deserializer)?.unwrap_or_default())
     }
 
-    pub(super) fn map<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<String, String>, D::Error> {
+    pub(super) fn map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
         let map: Option<BTreeMap<String, Option<String>>> = Option::deserialize(deserializer)?;
         Ok(map
             .unwrap_or_default()

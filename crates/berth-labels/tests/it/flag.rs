@@ -56,15 +56,9 @@ fn the_unit_of_openshift_with_an_unset_variable_reads_well() {
 fn illegal_labels_are_named_with_the_reason() {
     let labels = NodeLabels::parse(["ok=1,bad key=1,quoted=\"\", "]);
     let checked = labels.checked();
-    let refused: Vec<_> = checked
-        .iter()
-        .filter_map(|item| item.as_ref().err())
-        .collect();
+    let refused: Vec<_> = checked.iter().filter_map(|item| item.as_ref().err()).collect();
     assert_eq!(
-        refused
-            .iter()
-            .map(|(text, _)| text.as_str())
-            .collect::<Vec<_>>(),
+        refused.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>(),
         ["bad key=1", "quoted=\"\"", "="]
     );
     assert_eq!(labels.valid().to_string(), "ok=1");

@@ -18,11 +18,7 @@ fn compiled(labels: &[(&str, &str)], expressions: &[Expression<'_>]) -> Selector
     selector(labels, expressions).compile().unwrap()
 }
 
-fn invert(
-    labels: &[(&str, &str)],
-    expressions: &[Expression<'_>],
-    chosen: &str,
-) -> Result<Inversion, InvertError> {
+fn invert(labels: &[(&str, &str)], expressions: &[Expression<'_>], chosen: &str) -> Result<Inversion, InvertError> {
     compiled(labels, expressions).invert(&choices(chosen))
 }
 
@@ -69,13 +65,7 @@ fn labels_and_constraints() {
             &["a notin ()"],
         ),
         // No label follows from a key that may be absent, so a choice for it changes nothing.
-        (
-            &[],
-            &[("a", "NotIn", &["x"])],
-            "a=y,other=z",
-            "",
-            &["a notin (x)"],
-        ),
+        (&[], &[("a", "NotIn", &["x"])], "a=y,other=z", "", &["a notin (x)"]),
         (
             &[("node-role.kubernetes.io/worker", "")],
             &[
@@ -90,16 +80,8 @@ fn labels_and_constraints() {
     ];
     for (labels, expressions, chosen, expected, constraints) in rows {
         let inversion = invert(labels, expressions, chosen).unwrap();
-        assert_eq!(
-            inversion.labels.to_string(),
-            expected,
-            "{labels:?} {expressions:?}"
-        );
-        let texts: Vec<_> = inversion
-            .constraints
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        assert_eq!(inversion.labels.to_string(), expected, "{labels:?} {expressions:?}");
+        let texts: Vec<_> = inversion.constraints.iter().map(ToString::to_string).collect();
         assert_eq!(texts, constraints, "{labels:?} {expressions:?}");
     }
 }
@@ -123,12 +105,7 @@ fn several_values_without_a_choice_are_ambiguous() {
 
 #[test]
 fn only_values_that_no_requirement_excludes_are_offered() {
-    let error = invert(
-        &[],
-        &[("a", "In", &["x", "y", "z"]), ("a", "NotIn", &["x"])],
-        "",
-    )
-    .unwrap_err();
+    let error = invert(&[], &[("a", "In", &["x", "y", "z"]), ("a", "NotIn", &["x"])], "").unwrap_err();
     assert_eq!(
         error,
         InvertError::Ambiguous {
@@ -187,10 +164,7 @@ fn a_choice_must_meet_the_selector() {
     for (labels, expressions, chosen, text) in rows {
         let error = invert(labels, expressions, chosen).unwrap_err();
         assert_eq!(error.to_string(), text);
-        assert_eq!(
-            (error.code(), error.key()),
-            ("invalid-choice", Some(&key("a")))
-        );
+        assert_eq!((error.code(), error.key()), ("invalid-choice", Some(&key("a"))));
     }
 }
 
@@ -203,20 +177,12 @@ fn contradictions_are_found() {
         (&[("a", "x")], &[("a", "NotIn", &["x"])]),
         (
             &[],
-            &[
-                ("a", "In", &["x", "y"]),
-                ("a", "NotIn", &["y"]),
-                ("a", "NotIn", &["x"]),
-            ],
+            &[("a", "In", &["x", "y"]), ("a", "NotIn", &["y"]), ("a", "NotIn", &["x"])],
         ),
         (&[], &[("a", "In", &["x", "y"]), ("a", "In", &["z"])]),
         (
             &[],
-            &[
-                ("a", "DoesNotExist", &[]),
-                ("a", "NotIn", &["y"]),
-                ("a", "In", &["x"]),
-            ],
+            &[("a", "DoesNotExist", &[]), ("a", "NotIn", &["y"]), ("a", "In", &["x"])],
         ),
     ];
     for (labels, expressions) in rows {
@@ -248,23 +214,14 @@ fn a_selector_of_nothing_has_no_labels() {
 fn violated_constraints_are_named() {
     let inversion = invert(
         &[("role", "infra")],
-        &[
-            ("drained", "DoesNotExist", &[]),
-            ("tier", "NotIn", &["spare"]),
-        ],
+        &[("drained", "DoesNotExist", &[]), ("tier", "NotIn", &["spare"])],
         "",
     )
     .unwrap();
     let violated = |labels: &str| {
         let labels = set(labels);
-        inversion
-            .violated(&labels)
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
+        inversion.violated(&labels).map(ToString::to_string).collect::<Vec<_>>()
     };
     assert!(violated("role=infra,tier=front").is_empty());
-    assert_eq!(
-        violated("drained=,tier=spare"),
-        ["!drained", "tier notin (spare)"]
-    );
+    assert_eq!(violated("drained=,tier=spare"), ["!drained", "tier notin (spare)"]);
 }

@@ -16,32 +16,17 @@ fn summary(diff: &OwnershipDiff) -> String {
         groups.push(format!("change {}", diff.change));
     }
     let listed = |name: &str, keys: &BTreeSet<String>| {
-        (!keys.is_empty()).then(|| {
-            format!(
-                "{name} {}",
-                keys.iter().cloned().collect::<Vec<_>>().join(",")
-            )
-        })
+        (!keys.is_empty()).then(|| format!("{name} {}", keys.iter().cloned().collect::<Vec<_>>().join(",")))
     };
     groups.extend(listed("remove", &diff.remove));
     groups.extend(listed("keep", &diff.keep));
     groups.extend(listed("withheld", &diff.withheld));
-    let conflicts = diff
-        .conflicts
-        .iter()
-        .map(|conflict| conflict.key.clone())
-        .collect();
+    let conflicts = diff.conflicts.iter().map(|conflict| conflict.key.clone()).collect();
     groups.extend(listed("conflict", &conflicts));
     groups.join("; ")
 }
 
-fn compute(
-    declared: &str,
-    owned: &str,
-    live: &str,
-    policy: ConflictPolicy,
-    tombstones: &str,
-) -> OwnershipDiff {
+fn compute(declared: &str, owned: &str, live: &str, policy: ConflictPolicy, tombstones: &str) -> OwnershipDiff {
     let tombstones = tombstones.split(',').map(str::to_owned).collect();
     OwnershipDiff::compute(&set(declared), &map(owned), &map(live), policy, &tombstones)
 }
@@ -103,10 +88,7 @@ fn a_move_to_another_pool_is_one_patch() {
     );
     let patch = BTreeMap::from([
         ("node-role.kubernetes.io/app".to_owned(), None),
-        (
-            "node-role.kubernetes.io/infra".to_owned(),
-            Some(String::new()),
-        ),
+        ("node-role.kubernetes.io/infra".to_owned(), Some(String::new())),
         ("site".to_owned(), Some("b".to_owned())),
     ]);
     assert_eq!(diff.patch(), patch);
@@ -120,11 +102,7 @@ fn a_conflict_shows_all_three_values() {
         panic!("two conflicts")
     };
     assert_eq!(
-        (
-            first.declared.as_deref(),
-            first.live.as_deref(),
-            first.owned.as_deref()
-        ),
+        (first.declared.as_deref(), first.live.as_deref(), first.owned.as_deref()),
         (Some("2"), Some("3"), Some("1"))
     );
     assert_eq!(

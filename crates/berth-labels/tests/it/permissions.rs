@@ -97,10 +97,7 @@ fn keys_that_a_kubelet_may_not_set() {
 fn openshift_lets_roles_through_at_registration_only() {
     for text in OPENSHIFT_ROLES {
         for writer in BY_KUBELET {
-            assert!(
-                !allowed(Flavour::Upstream, writer, text),
-                "upstream {writer} {text}"
-            );
+            assert!(!allowed(Flavour::Upstream, writer, text), "upstream {writer} {text}");
         }
         assert!(allowed(Flavour::Openshift, Writer::Flag, text), "{text}");
         assert!(allowed(Flavour::Openshift, Writer::Create, text), "{text}");
@@ -112,10 +109,7 @@ fn openshift_lets_roles_through_at_registration_only() {
 fn a_controller_may_set_everything() {
     for flavour in Flavour::ALL {
         for text in ALLOWED.iter().chain(&FORBIDDEN).chain(&OPENSHIFT_ROLES) {
-            assert!(
-                allowed(flavour, Writer::Controller, text),
-                "{flavour} {text}"
-            );
+            assert!(allowed(flavour, Writer::Controller, text), "{flavour} {text}");
         }
     }
 }
@@ -135,22 +129,19 @@ fn a_refusal_says_who_refuses_and_what_follows() {
                         reason.contains("kubelet refuses") && reason.contains("does not start"),
                         "{reason}"
                     ),
-                    _ => assert!(
-                        reason.contains("NodeRestriction") && reason.contains("403"),
-                        "{reason}"
-                    ),
+                    _ => assert!(reason.contains("NodeRestriction") && reason.contains("403"), "{reason}"),
                 }
                 assert!(reason.ends_with('.'), "{reason}");
             }
         }
     }
-    let reason = permission(
-        Flavour::Upstream,
-        Writer::Update,
-        &key("node-restriction.kubernetes.io/x"),
-    )
-    .reason;
-    assert!(reason.contains("administrators"), "{reason}");
+    for text in [
+        "node-restriction.kubernetes.io/x",
+        "sub.node-restriction.kubernetes.io/x",
+    ] {
+        let reason = permission(Flavour::Upstream, Writer::Update, &key(text)).reason;
+        assert!(reason.contains("administrators"), "{text}: {reason}");
+    }
 }
 
 #[test]
@@ -181,19 +172,11 @@ fn routes_follow_from_permissions() {
             "node-restriction.kubernetes.io/pool",
             &[Preregister, Live],
         ),
-        (
-            Flavour::Upstream,
-            "app.kubernetes.io/name",
-            &[Preregister, Live],
-        ),
+        (Flavour::Upstream, "app.kubernetes.io/name", &[Preregister, Live]),
     ];
     for (flavour, text, expected) in rows {
         assert_eq!(routes(flavour, &key(text)), expected, "{flavour} {text}");
-        assert_eq!(
-            choose_route(flavour, &key(text)),
-            expected[0],
-            "{flavour} {text}"
-        );
+        assert_eq!(choose_route(flavour, &key(text)), expected[0], "{flavour} {text}");
     }
 }
 
@@ -203,14 +186,8 @@ fn no_forbidden_key_is_ever_sent_at_boot() {
         for text in ALLOWED.iter().chain(&FORBIDDEN).chain(&OPENSHIFT_ROLES) {
             let key = key(text);
             if choose_route(flavour, &key) == Route::Boot {
-                assert!(
-                    permission(flavour, Writer::Flag, &key).allowed,
-                    "{flavour} {text}"
-                );
-                assert!(
-                    permission(flavour, Writer::Create, &key).allowed,
-                    "{flavour} {text}"
-                );
+                assert!(permission(flavour, Writer::Flag, &key).allowed, "{flavour} {text}");
+                assert!(permission(flavour, Writer::Create, &key).allowed, "{flavour} {text}");
             } else {
                 assert_eq!(choose_route(flavour, &key), Route::Preregister);
             }
@@ -292,10 +269,7 @@ fn a_proof_ends_with_what_the_routes_say() {
                 let proof = route_proof(flavour, &key, route);
                 let possible = routes(flavour, &key).contains(&route);
                 let verdict = if possible { " can go " } else { " cannot go " };
-                assert!(
-                    proof.last().is_some_and(|last| last.contains(verdict)),
-                    "{proof:?}"
-                );
+                assert!(proof.last().is_some_and(|last| last.contains(verdict)), "{proof:?}");
             }
         }
     }
@@ -314,10 +288,7 @@ fn names_round_trip() {
     }
     assert_eq!(Flavour::default(), Flavour::Upstream);
     let error = "okd".parse::<Flavour>().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "unknown flavour \"okd\": use upstream or openshift"
-    );
+    assert_eq!(error.to_string(), "unknown flavour \"okd\": use upstream or openshift");
     assert!("Flag".parse::<Writer>().is_err());
     assert!("".parse::<Route>().is_err());
 }

@@ -47,11 +47,7 @@ fn patches_as_promenade_does() {
             "node-role.kubernetes.io/infra=x",
             "node-role.kubernetes.io/infra=x",
         ),
-        (
-            "k8s.ovn.org/egress-assignable=",
-            "",
-            "k8s.ovn.org/egress-assignable!",
-        ),
+        ("k8s.ovn.org/egress-assignable=", "", "k8s.ovn.org/egress-assignable!"),
         (
             "node-role.kubernetes.io/infra=,x=1,kubernetes.io/hostname=n,machineconfiguration.openshift.io/role=infra",
             "x=2",

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use berth_labels::{
-    ConflictPolicy, Flavour, InvertError, Label, LabelKey, LabelSelector, LabelSelectorRequirement,
-    LabelSet, LabelValue, NodeLabels, OwnershipDiff, Route, Writer, choose_route, permission,
-    promenade_diff, route_proof, routes,
+    ConflictPolicy, Flavour, InvertError, Label, LabelKey, LabelSelector, LabelSelectorRequirement, LabelSet,
+    LabelValue, NodeLabels, OwnershipDiff, Route, Writer, choose_route, permission, promenade_diff, route_proof,
+    routes,
 };
 use proptest::{collection, option, prelude::*, sample};
 
@@ -23,8 +23,7 @@ fn any_value() -> impl Strategy<Value = String> {
 }
 
 fn any_set() -> impl Strategy<Value = LabelSet> {
-    collection::btree_map(any_key(), any_value(), 0..8)
-        .prop_map(|map| LabelSet::try_from_map(&map).unwrap())
+    collection::btree_map(any_key(), any_value(), 0..8).prop_map(|map| LabelSet::try_from_map(&map).unwrap())
 }
 
 /// Few keys and values, so that sources often speak about the same label.
@@ -57,11 +56,7 @@ fn any_selector() -> impl Strategy<Value = LabelSelector> {
         .prop_map(|(key, operator, values)| LabelSelectorRequirement {
             key,
             operator: operator.to_owned(),
-            values: if operator.ends_with("In") {
-                values
-            } else {
-                Vec::new()
-            },
+            values: if operator.ends_with("In") { values } else { Vec::new() },
         });
     (
         collection::btree_map(small_key(), small_value(), 0..3),

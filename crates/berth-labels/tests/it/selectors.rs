@@ -31,11 +31,7 @@ fn operators_match_as_in_kubernetes() {
     ];
     for (expression, labels, matches) in rows {
         let compiled = selector(&[], &[expression]).compile().unwrap();
-        assert_eq!(
-            compiled.matches(&set(labels)),
-            matches,
-            "{expression:?} on {labels:?}"
-        );
+        assert_eq!(compiled.matches(&set(labels)), matches, "{expression:?} on {labels:?}");
         let raw = set(labels).to_map();
         assert_eq!(
             compiled.matches_with(|key| raw.get(key).map(String::as_str)),
@@ -49,10 +45,7 @@ fn operators_match_as_in_kubernetes() {
 fn all_requirements_must_hold() {
     let compiled = selector(
         &[("pool", "infra")],
-        &[
-            ("rack", "In", &["r1", "r2"]),
-            ("drained", "DoesNotExist", &[]),
-        ],
+        &[("rack", "In", &["r1", "r2"]), ("drained", "DoesNotExist", &[])],
     )
     .compile()
     .unwrap();
@@ -72,21 +65,14 @@ fn an_observed_label_may_be_illegal_and_is_still_compared() {
             .unwrap()
             .matches_with(lookup)
     );
-    assert!(
-        !selector(&[("a", "x")], &[])
-            .compile()
-            .unwrap()
-            .matches_with(lookup)
-    );
+    assert!(!selector(&[("a", "x")], &[]).compile().unwrap().matches_with(lookup));
 }
 
 #[test]
 fn everything_and_nothing() {
     let everything = selector(&[], &[]).compile().unwrap();
     assert_eq!(everything, Selector::everything());
-    assert!(
-        everything.is_empty() && everything.matches(&set("")) && everything.matches(&set("a=b"))
-    );
+    assert!(everything.is_empty() && everything.matches(&set("")) && everything.matches(&set("a=b")));
     let nothing = Selector::nothing();
     assert!(!nothing.is_empty() && !nothing.matches(&set("")) && !nothing.matches(&set("a=b")));
     assert!(nothing.requirements().is_empty());
@@ -130,9 +116,18 @@ fn compile_errors_are_those_of_kubernetes() {
          an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
          '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
     let rows: [(Expression<'_>, String); 9] = [
-        (("a", "Contains", &["b"]), r#""Contains" is not a valid label selector operator"#.to_owned()),
-        (("a", "in", &["b"]), r#""in" is not a valid label selector operator"#.to_owned()),
-        (("a", "", &[]), r#""" is not a valid label selector operator"#.to_owned()),
+        (
+            ("a", "Contains", &["b"]),
+            r#""Contains" is not a valid label selector operator"#.to_owned(),
+        ),
+        (
+            ("a", "in", &["b"]),
+            r#""in" is not a valid label selector operator"#.to_owned(),
+        ),
+        (
+            ("a", "", &[]),
+            r#""" is not a valid label selector operator"#.to_owned(),
+        ),
         (
             ("a", "In", &[]),
             "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty".to_owned(),
@@ -151,7 +146,10 @@ fn compile_errors_are_those_of_kubernetes() {
                 r#"[values: Invalid value: ["\u003cb\u003e"]: values set must be empty for exists and does not exist, values[0][a]: Invalid value: "<b>": {value_text}]"#
             ),
         ),
-        (("a", "In", &["ok", "no good"]), format!(r#"values[1][a]: Invalid value: "no good": {value_text}"#)),
+        (
+            ("a", "In", &["ok", "no good"]),
+            format!(r#"values[1][a]: Invalid value: "no good": {value_text}"#),
+        ),
         (
             ("-\t\"", "In", &[]),
             format!(
@@ -230,19 +228,14 @@ fn what_has_no_plain_map_form() {
             ("a", "DoesNotExist", &[]),
             r#"operator "DoesNotExist" cannot be converted into the old label selector format"#,
         ),
-        (
-            ("a", "Gt", &["1"]),
-            r#""Gt" is not a valid selector operator"#,
-        ),
+        (("a", "Gt", &["1"]), r#""Gt" is not a valid selector operator"#),
         (
             ("a", "a\"b\u{1}\n\u{a0}", &[]),
             r#""a\"b\x01\n\u00a0" is not a valid selector operator"#,
         ),
     ];
     for (expression, text) in rows {
-        let error = selector(&[("keep", "me")], &[expression])
-            .to_map()
-            .unwrap_err();
+        let error = selector(&[("keep", "me")], &[expression]).to_map().unwrap_err();
         assert_eq!(error.to_string(), text, "{expression:?}");
     }
 }

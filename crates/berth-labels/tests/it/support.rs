@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use berth_labels::{
-    Label, LabelKey, LabelSelector, LabelSelectorRequirement, LabelSet, LabelValue,
-};
+use berth_labels::{Label, LabelKey, LabelSelector, LabelSelectorRequirement, LabelSet, LabelValue};
 
 pub(crate) fn key(text: &str) -> LabelKey {
     text.parse().unwrap()
@@ -28,10 +26,7 @@ pub(crate) fn map(text: &str) -> BTreeMap<String, String> {
 }
 
 /// A selector from `matchLabels` and `(key, operator, values)` rows.
-pub(crate) fn selector(
-    labels: &[(&str, &str)],
-    expressions: &[(&str, &str, &[&str])],
-) -> LabelSelector {
+pub(crate) fn selector(labels: &[(&str, &str)], expressions: &[(&str, &str, &[&str])]) -> LabelSelector {
     LabelSelector {
         match_labels: labels
             .iter()

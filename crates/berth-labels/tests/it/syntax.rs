@@ -41,9 +41,7 @@ fn good_keys() {
 
 #[test]
 fn bad_keys_give_every_problem() {
-    use Problem::{
-        NameEmpty, NameSyntax, NameTooLong, PrefixEmpty, PrefixSyntax, PrefixTooLong, Slashes,
-    };
+    use Problem::{NameEmpty, NameSyntax, NameTooLong, PrefixEmpty, PrefixSyntax, PrefixTooLong, Slashes};
     let rows: [(&str, &[Problem]); 25] = [
         ("", &[NameEmpty, NameSyntax]),
         ("/", &[PrefixEmpty, NameEmpty, NameSyntax]),
@@ -83,15 +81,9 @@ fn lengths_are_bytes() {
     // 32 two-byte characters are 64 bytes: too long as well as illegal.
     let text = "\u{e9}".repeat(32);
     let problems = [Problem::NameTooLong, Problem::NameSyntax];
-    assert_eq!(
-        LabelKey::try_from(text.as_str()).unwrap_err().problems(),
-        problems
-    );
+    assert_eq!(LabelKey::try_from(text.as_str()).unwrap_err().problems(), problems);
     let problems = [Problem::ValueTooLong, Problem::ValueSyntax];
-    assert_eq!(
-        LabelValue::try_from(text.as_str()).unwrap_err().problems(),
-        problems
-    );
+    assert_eq!(LabelValue::try_from(text.as_str()).unwrap_err().problems(), problems);
     let prefix = format!("{}/x", "A".repeat(254));
     let problems = [Problem::PrefixTooLong, Problem::PrefixSyntax];
     assert_eq!(LabelKey::try_from(prefix).unwrap_err().problems(), problems);
@@ -132,10 +124,7 @@ fn bad_values_give_every_problem() {
         ("a,b", &[ValueSyntax]),
         ("\u{444}", &[ValueSyntax]),
         (&"v".repeat(64), &[ValueTooLong]),
-        (
-            &format!("{}-", "v".repeat(63)),
-            &[ValueTooLong, ValueSyntax],
-        ),
+        (&format!("{}-", "v".repeat(63)), &[ValueTooLong, ValueSyntax]),
     ];
     for (text, problems) in rows {
         assert_eq!(
@@ -152,14 +141,8 @@ fn error_texts_are_those_of_kubernetes() {
     let name_syntax = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
          with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
          '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-    assert_eq!(
-        texts(""),
-        format!("name part must be non-empty; {name_syntax}")
-    );
-    assert_eq!(
-        texts(&"n".repeat(64)),
-        "name part must be no more than 63 bytes"
-    );
+    assert_eq!(texts(""), format!("name part must be non-empty; {name_syntax}"));
+    assert_eq!(texts(&"n".repeat(64)), "name part must be no more than 63 bytes");
     assert_eq!(texts("/x"), "prefix part must be non-empty");
     assert_eq!(
         texts(&format!("{}/x", "p".repeat(254))),
@@ -221,11 +204,7 @@ fn a_label_is_split_at_the_first_equals_sign() {
         ("a=b", "a", "b"),
         ("a=", "a", ""),
         ("a", "a", ""),
-        (
-            "node-role.kubernetes.io/worker",
-            "node-role.kubernetes.io/worker",
-            "",
-        ),
+        ("node-role.kubernetes.io/worker", "node-role.kubernetes.io/worker", ""),
     ];
     for (text, key, value) in rows {
         let label: Label = text.parse().unwrap();
@@ -253,10 +232,7 @@ fn a_set_keeps_one_value_per_key_in_key_order() {
     assert!(!labels.contains_key("a"));
     assert_eq!(labels.len(), 2);
     labels.extend(set("a=9"));
-    assert_eq!(
-        labels.keys().map(LabelKey::as_str).collect::<Vec<_>>(),
-        ["a", "b", "c"]
-    );
+    assert_eq!(labels.keys().map(LabelKey::as_str).collect::<Vec<_>>(), ["a", "b", "c"]);
     assert_eq!(LabelSet::new().to_string(), "");
     assert!(LabelSet::new().is_empty());
 }

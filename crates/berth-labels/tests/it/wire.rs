@@ -1,8 +1,7 @@
 //! JSON forms.
 
 use berth_labels::{
-    ConflictPolicy, Flavour, LabelKey, LabelSelector, LabelSet, LabelValue, OwnershipDiff, Route,
-    Writer, permission,
+    ConflictPolicy, Flavour, LabelKey, LabelSelector, LabelSet, LabelValue, OwnershipDiff, Route, Writer, permission,
 };
 use serde_json::{from_value, json, to_value};
 
@@ -11,20 +10,10 @@ use crate::support::{key, map, selector, set};
 #[test]
 fn keys_and_values_are_checked_when_read() {
     assert_eq!(from_value::<LabelKey>(json!("a/b")).unwrap(), key("a/b"));
-    let error = from_value::<LabelKey>(json!("a/b/c"))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.starts_with("a valid label key must consist of"),
-        "{error}"
-    );
-    let error = from_value::<LabelValue>(json!("a b"))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.starts_with("a valid label must be an empty string"),
-        "{error}"
-    );
+    let error = from_value::<LabelKey>(json!("a/b/c")).unwrap_err().to_string();
+    assert!(error.starts_with("a valid label key must consist of"), "{error}");
+    let error = from_value::<LabelValue>(json!("a b")).unwrap_err().to_string();
+    assert!(error.starts_with("a valid label must be an empty string"), "{error}");
     assert!(
         from_value::<LabelValue>(json!(true)).is_err(),
         "only texts are label values"
@@ -35,10 +24,7 @@ fn keys_and_values_are_checked_when_read() {
 fn a_set_is_a_plain_map() {
     let labels = set("b=,a=1");
     assert_eq!(to_value(&labels).unwrap(), json!({"a": "1", "b": ""}));
-    assert_eq!(
-        from_value::<LabelSet>(json!({"a": "1", "b": ""})).unwrap(),
-        labels
-    );
+    assert_eq!(from_value::<LabelSet>(json!({"a": "1", "b": ""})).unwrap(), labels);
     assert!(from_value::<LabelSet>(json!({"a": "1", "-": ""})).is_err());
     assert!(from_value::<LabelSet>(json!({"a": 1})).is_err());
 }
@@ -53,10 +39,7 @@ fn selectors_have_the_wire_form_of_kubernetes() {
             {"key": "d", "operator": "Exists"},
         ],
     });
-    let expected = selector(
-        &[("a", "b")],
-        &[("c", "In", &["x", "y"]), ("d", "Exists", &[])],
-    );
+    let expected = selector(&[("a", "b")], &[("c", "In", &["x", "y"]), ("d", "Exists", &[])]);
     assert_eq!(read(full.clone()), expected);
     assert_eq!(to_value(&expected).unwrap(), full);
     assert_eq!(to_value(LabelSelector::default()).unwrap(), json!({}));
@@ -68,22 +51,17 @@ fn selectors_have_the_wire_form_of_kubernetes() {
     for value in empty {
         assert!(read(value).is_empty());
     }
-    let nulls = json!({"matchLabels": {"a": null}, "matchExpressions": [{"key": "d", "operator": "Exists", "values": null}]});
+    let nulls =
+        json!({"matchLabels": {"a": null}, "matchExpressions": [{"key": "d", "operator": "Exists", "values": null}]});
     assert_eq!(read(nulls), selector(&[("a", "")], &[("d", "Exists", &[])]));
 }
 
 #[test]
 fn output_types() {
     assert_eq!(to_value(Route::Preregister).unwrap(), json!("preregister"));
-    assert_eq!(
-        from_value::<Flavour>(json!("openshift")).unwrap(),
-        Flavour::Openshift
-    );
+    assert_eq!(from_value::<Flavour>(json!("openshift")).unwrap(), Flavour::Openshift);
     assert_eq!(to_value(Writer::Flag).unwrap(), json!("flag"));
-    assert_eq!(
-        to_value(ConflictPolicy::TakeOver).unwrap(),
-        json!("take-over")
-    );
+    assert_eq!(to_value(ConflictPolicy::TakeOver).unwrap(), json!("take-over"));
     let answer = to_value(permission(
         Flavour::Openshift,
         Writer::Flag,
@@ -112,14 +90,11 @@ fn output_types() {
             "conflicts": [{"key": "c", "declared": "2", "live": "3", "owned": null}],
         })
     );
-    let inversion = selector(
-        &[("a", "b")],
-        &[("c", "NotIn", &["x"]), ("d", "DoesNotExist", &[])],
-    )
-    .compile()
-    .unwrap()
-    .invert(&std::collections::BTreeMap::new())
-    .unwrap();
+    let inversion = selector(&[("a", "b")], &[("c", "NotIn", &["x"]), ("d", "DoesNotExist", &[])])
+        .compile()
+        .unwrap()
+        .invert(&std::collections::BTreeMap::new())
+        .unwrap();
     assert_eq!(
         to_value(inversion).unwrap(),
         json!({
