@@ -52,12 +52,9 @@ pub fn decode(bytes: &[u8]) -> Result<String, DecodeError> {
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, DecodeError> {
     let mut pairs = bytes.chunks_exact(2);
-    let units = pairs.by_ref().map(|pair| {
-        unit([
-            pair.first().copied().unwrap_or(0),
-            pair.last().copied().unwrap_or(0),
-        ])
-    });
+    let units = pairs
+        .by_ref()
+        .map(|pair| unit([pair.first().copied().unwrap_or(0), pair.last().copied().unwrap_or(0)]));
     let mut text = String::with_capacity(bytes.len() / 2);
     let mut at = 2;
     for character in char::decode_utf16(units) {

@@ -60,11 +60,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A finding of kind `lint` at `span`.
-    pub fn new(
-        lint: &'static Lint,
-        span: impl Into<Option<Span>>,
-        message: impl Into<String>,
-    ) -> Self {
+    pub fn new(lint: &'static Lint, span: impl Into<Option<Span>>, message: impl Into<String>) -> Self {
         Self {
             lint,
             message: message.into(),

@@ -54,9 +54,7 @@ impl Document {
     /// The API group (empty for the core group), or the namespace of an Airship schema.
     pub fn api_group(&self) -> &str {
         match &self.envelope {
-            Envelope::Kubernetes { api_version, .. } => {
-                api_version.split_once('/').map_or("", |(group, _)| group)
-            }
+            Envelope::Kubernetes { api_version, .. } => api_version.split_once('/').map_or("", |(group, _)| group),
             Envelope::Airship { schema } => schema.split('/').next().unwrap_or(""),
             Envelope::None => "",
         }

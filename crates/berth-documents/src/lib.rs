@@ -12,10 +12,14 @@ mod decode;
 mod diagnostic;
 mod document;
 pub mod emit;
+mod envelope;
+mod json;
 mod lints;
+mod mapping;
 mod node;
 mod parse;
 mod source;
+mod yaml;
 
 pub use decode::{DecodeError, decode};
 pub use diagnostic::{Diagnostic, Lint, Severity};

@@ -73,10 +73,11 @@ Right:
 pub(crate) static YAML_TAB: Lint = Lint {
     code: "yaml-tab",
     severity: Severity::Error,
-    summary: "a tab is used as indentation",
+    summary: "a tab is used as indentation or instead of a space",
     explanation: "\
 YAML is indented with spaces. A tab has no agreed width, so the standard forbids it at the beginning of a line, and
-kubectl refuses such a file. Tabs inside quoted text, in block scalars and in JSON are allowed.
+kubectl refuses such a file. Directly after the colon of a key a space is needed as well. Tabs inside quoted text, in block
+scalars, before comments and in JSON are allowed.
 
 Wrong (the second line begins with a tab):
     metadata:

@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use crate::source::Span;
 
+/// How deep lists and mappings may be nested. Recursive code over trees relies on it.
+pub(crate) const MAX_DEPTH: usize = 128;
+
 /// A value and where it is written.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -82,6 +85,11 @@ impl Mapping {
         self.entries.iter().map(|(key, node)| (key, node))
     }
 
+    /// All entries in order, by value.
+    pub fn into_entries(self) -> impl Iterator<Item = (Key, Node)> {
+        self.entries.into_iter()
+    }
+
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.get_key_value(key).map(|(_, node)| node)
@@ -119,10 +127,7 @@ impl FromIterator<(Key, Node)> for Mapping {
 
 impl<'a> IntoIterator for &'a Mapping {
     type Item = (&'a Key, &'a Node);
-    type IntoIter = std::iter::Map<
-        std::slice::Iter<'a, (Key, Node)>,
-        fn(&'a (Key, Node)) -> (&'a Key, &'a Node),
-    >;
+    type IntoIter = std::iter::Map<std::slice::Iter<'a, (Key, Node)>, fn(&'a (Key, Node)) -> (&'a Key, &'a Node)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.entries.iter().map(|(key, node)| (key, node))
@@ -174,10 +179,7 @@ impl Node {
     }
 
     /// The number, if this is one of any kind. Large whole numbers lose their last digits.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "asking for a float accepts its precision"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "asking for a float accepts its precision")]
     pub fn as_f64(&self) -> Option<f64> {
         match self.value {
             Value::Int(value) => Some(value as f64),

@@ -3,15 +3,20 @@
 use crate::{
     diagnostic::Diagnostic,
     document::Document,
-    source::{SourceId, Sources},
+    envelope::add_document,
+    json,
+    lints::FILE_TOO_LARGE,
+    node::Node,
+    source::{BYTE_ORDER_MARK, SourceId, Sources, Span},
+    yaml,
 };
 
 /// What a source holds.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
-    /// The documents that could be read, in order.
+    /// The documents that could be read, in order. Lists are taken apart into their items.
     pub documents: Vec<Document>,
-    /// What is wrong with the source.
+    /// What is wrong with the source, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -19,6 +24,59 @@ pub struct Parsed {
 ///
 /// Reading never fails as a whole: what cannot be read is named in the diagnostics, the rest is returned.
 pub fn parse(sources: &Sources, id: SourceId) -> Parsed {
-    let _ = sources.text(id);
-    Parsed::default()
+    let text = sources.text(id);
+    let mut parsed = Parsed::default();
+    if u32::try_from(text.len()).is_err() {
+        parsed.diagnostics.push(
+            Diagnostic::new(&FILE_TOO_LARGE, Span::file_start(id), "the file is 4 GiB or larger")
+                .with_help("split it into several files"),
+        );
+        return parsed;
+    }
+    let (roots, diagnostics) = read(id, text);
+    parsed.diagnostics = diagnostics;
+    for root in roots {
+        add_document(sources, root, &mut parsed);
+    }
+    // Findings about syntax, trees and envelopes come from different steps; people read a file from top to bottom.
+    parsed
+        .diagnostics
+        .sort_by_key(|finding| finding.span.map_or(0, |span| span.start));
+    parsed
 }
+
+fn read(id: SourceId, text: &str) -> (Vec<Node>, Vec<Diagnostic>) {
+    let Some(start) = json_start(text) else {
+        let stream = yaml::read(id, text);
+        return (stream.roots, stream.diagnostics);
+    };
+    let json = json::read(id, text, start);
+    let Some(failure) = json.failure else {
+        return (json.roots, json.diagnostics);
+    };
+    // YAML in flow style begins like JSON, and so does a file whose first document is in flow style.
+    let yaml = yaml::read(id, text);
+    let Some(yaml_failed_at) = yaml.failed_at else {
+        return (yaml.roots, yaml.diagnostics);
+    };
+    let json_failed_at = failure.span.map_or(0, |span| span.start);
+    let looks_like_json = text
+        .get(start + 1..)
+        .is_some_and(|rest| rest.trim_start().starts_with(['"', '{', '[']));
+    let json_is_better = json.roots.len() >= yaml.roots.len() && (looks_like_json || json_failed_at >= yaml_failed_at);
+    if json_is_better {
+        let mut diagnostics = json.diagnostics;
+        diagnostics.push(failure);
+        return (json.roots, diagnostics);
+    }
+    (yaml.roots, yaml.diagnostics)
+}
+
+/// Where JSON would begin, if the text begins like JSON.
+fn json_start(text: &str) -> Option<usize> {
+    let content = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_start();
+    content.starts_with(['{', '[']).then(|| text.len() - content.len())
+}
+
+#[cfg(test)]
+mod tests;

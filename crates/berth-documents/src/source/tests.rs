@@ -37,10 +37,7 @@ fn several_sources_are_kept_apart() {
     let b = sources.add("b.yaml", "zz");
     assert_eq!((sources.name(a), sources.text(a)), ("a.yaml", "x\ny"));
     assert_eq!((sources.name(b), sources.text(b)), ("b.yaml", "zz"));
-    assert_eq!(
-        sources.location(Span::new(b, 1, 2)).to_string(),
-        "b.yaml:1:2"
-    );
+    assert_eq!(sources.location(Span::new(b, 1, 2)).to_string(), "b.yaml:1:2");
     assert_eq!(sources.snippet(Span::new(a, 2, 3)), "y");
     assert_eq!(sources.ids().collect::<Vec<_>>(), [a, b]);
 }

@@ -1,0 +1,402 @@
+//! Building the tree of a document: anchors, aliases, tags, merge keys and the limits on them.
+
+mod values;
+
+use std::collections::HashMap;
+
+use self::values::bad_tag;
+use super::Piece;
+use crate::{
+    diagnostic::Diagnostic,
+    lints::{ALIAS_BOMB, MERGE_KEY, RECURSIVE_ALIAS, TOO_DEEP, YAML_SYNTAX},
+    mapping::{Interner, MappingBuilder},
+    node::{Key, MAX_DEPTH, Node, Style, Value},
+    source::Span,
+};
+
+/// Every document may expand this many nodes through aliases, and more in proportion to its size.
+const ALIAS_ALLOWANCE: usize = 10_000;
+
+/// One more expanded node is allowed for this many bytes of input.
+const BYTES_PER_EXPANDED_NODE: usize = 8;
+
+/// Nested anchors are copied once per level. Beyond this many copies per node it is no document that people wrote.
+const COPIES_PER_NODE: usize = 4;
+
+type Step = Result<(), Box<Diagnostic>>;
+
+/// What stands before a value: an anchor and a tag.
+#[derive(Debug, Default)]
+pub(super) struct Properties {
+    pub(super) anchor: Option<usize>,
+    pub(super) tag: Option<TagName>,
+}
+
+#[derive(Debug)]
+pub(super) enum TagName {
+    /// `!!name`
+    Core(String),
+    /// `!` alone: not resolved by its spelling.
+    NonSpecific,
+    /// Anything else, as written.
+    Other(String),
+}
+
+#[derive(Debug)]
+pub(super) struct ScalarText {
+    pub(super) text: String,
+    pub(super) style: Style,
+}
+
+/// A value that is complete, with the figures that the limits need.
+#[derive(Clone, Debug)]
+struct Built {
+    node: Node,
+    nodes: usize,
+    height: usize,
+}
+
+#[derive(Debug)]
+enum Anchor {
+    /// Its value is not complete yet; an alias to it here would never end.
+    Open(Span),
+    Done(Built),
+}
+
+#[derive(Debug)]
+struct Frame {
+    anchor: Option<usize>,
+    start: usize,
+    flow: bool,
+    nodes: usize,
+    height: usize,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Sequence(Vec<Node>),
+    Mapping {
+        builder: MappingBuilder,
+        pending: Pending,
+        merges: Vec<Node>,
+    },
+}
+
+/// What the next value in a mapping is.
+#[derive(Debug)]
+enum Pending {
+    Key,
+    ValueOf(Key),
+    /// The value of a `<<` key.
+    Merge,
+    /// The value of a key that cannot be kept.
+    Dropped,
+}
+
+/// A document that was read to its end.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) root: Option<Node>,
+    pub(super) findings: Vec<Diagnostic>,
+}
+
+/// The document that is being read.
+#[derive(Debug)]
+pub(super) struct Tree<'a> {
+    piece: Piece<'a>,
+    interner: &'a mut Interner,
+    /// Whether anchors must be remembered at all: most texts have no alias.
+    has_aliases: bool,
+    has_tabs: bool,
+    frames: Vec<Frame>,
+    root: Option<Node>,
+    findings: Vec<Diagnostic>,
+    anchors: HashMap<usize, Anchor>,
+    nodes: usize,
+    copied: usize,
+    expanded: usize,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn new(piece: Piece<'a>, interner: &'a mut Interner) -> Self {
+        Self {
+            piece,
+            interner,
+            has_aliases: piece.text.contains('*'),
+            has_tabs: piece.text.contains('\t'),
+            frames: Vec::new(),
+            root: None,
+            findings: Vec::new(),
+            anchors: HashMap::new(),
+            nodes: 0,
+            copied: 0,
+            expanded: 0,
+        }
+    }
+
+    pub(super) fn begin_document(&mut self) {
+        self.frames.clear();
+        self.root = None;
+        self.findings.clear();
+        self.anchors.clear();
+    }
+
+    pub(super) fn end_document(&mut self) -> Finished {
+        Finished {
+            root: self.root.take(),
+            findings: std::mem::take(&mut self.findings),
+        }
+    }
+
+    pub(super) fn scalar(&mut self, scalar: ScalarText, properties: Properties, start: usize, end: usize) -> Step {
+        // The place of a missing value is a point, though the event may cover what follows.
+        let missing = scalar.text.is_empty() && scalar.style == Style::Plain;
+        if !missing && scalar.style != Style::BlockScalar {
+            self.check_tab(start);
+        }
+        let start = self.after_properties(&properties, start, end);
+        let span = self.piece.span(start, if missing { start } else { end });
+        if self.expects_key() && properties.tag.is_none() {
+            self.key(&scalar, span);
+            if let Some(anchor) = properties.anchor {
+                let node = Node {
+                    span,
+                    style: scalar.style,
+                    value: Value::String(scalar.text.into_boxed_str()),
+                };
+                self.remember(
+                    Some(anchor),
+                    &Built {
+                        node,
+                        nodes: 1,
+                        height: 0,
+                    },
+                )?;
+            }
+            return Ok(());
+        }
+        let style = scalar.style;
+        let value = self.scalar_value(scalar, properties.tag, span);
+        let node = Node { span, style, value };
+        self.complete(
+            properties.anchor,
+            Built {
+                node,
+                nodes: 1,
+                height: 0,
+            },
+        )
+    }
+
+    pub(super) fn begin_sequence(&mut self, properties: Properties, start: usize, end: usize) -> Step {
+        self.begin(properties, "seq", start, end, Content::Sequence(Vec::new()))
+    }
+
+    pub(super) fn begin_mapping(&mut self, properties: Properties, start: usize, end: usize) -> Step {
+        let content = Content::Mapping {
+            builder: MappingBuilder::default(),
+            pending: Pending::Key,
+            merges: Vec::new(),
+        };
+        self.begin(properties, "map", start, end, content)
+    }
+
+    fn begin(&mut self, properties: Properties, fitting: &str, start: usize, end: usize, content: Content) -> Step {
+        self.check_tab(start);
+        let start = self.after_properties(&properties, start, end);
+        let span = self.piece.span(start, end.max(start));
+        if self.frames.len() >= MAX_DEPTH {
+            return Err(too_deep(span).into());
+        }
+        match properties.tag {
+            Some(TagName::Core(name)) if name != fitting => {
+                self.findings.push(bad_tag(span, &format!("!!{name}")));
+            }
+            Some(TagName::Other(name)) => self.findings.push(bad_tag(span, &name)),
+            _ => {}
+        }
+        if let Some(anchor) = properties.anchor {
+            self.anchors.insert(anchor, Anchor::Open(span));
+        }
+        let flow = self.frames.last().is_some_and(|frame| frame.flow)
+            || matches!(self.piece.text.as_bytes().get(start), Some(b'[' | b'{'));
+        self.frames.push(Frame {
+            anchor: properties.anchor,
+            start,
+            flow,
+            nodes: 1,
+            height: 1,
+            content,
+        });
+        Ok(())
+    }
+
+    pub(super) fn end_collection(&mut self, start: usize, end: usize) -> Step {
+        let Some(frame) = self.frames.pop() else {
+            return Ok(());
+        };
+        // A block collection ends with its last element; the event comes only with the next token.
+        let closed = end > start;
+        let (value, last) = match frame.content {
+            Content::Sequence(mut nodes) => {
+                nodes.shrink_to_fit();
+                let last = nodes.last().map(|node| node.span.end);
+                (Value::Seq(nodes), last)
+            }
+            Content::Mapping {
+                mut builder, merges, ..
+            } => {
+                let last = builder.last().map(|node| node.span.end);
+                for merged in merges {
+                    if let Value::Map(mapping) = merged.value {
+                        for (key, node) in mapping.into_entries() {
+                            builder.insert_missing(key, node);
+                        }
+                    }
+                }
+                (Value::Map(builder.finish()), last)
+            }
+        };
+        let mut span = self.piece.span(frame.start, end);
+        if !closed {
+            // An alias as last element has the span of its anchor, which is somewhere else.
+            span.end = last.filter(|&last| last >= span.start).unwrap_or(span.start);
+        }
+        let node = Node {
+            span,
+            style: Style::Collection,
+            value,
+        };
+        self.complete(
+            frame.anchor,
+            Built {
+                node,
+                nodes: frame.nodes,
+                height: frame.height,
+            },
+        )
+    }
+
+    pub(super) fn alias(&mut self, anchor: usize, start: usize, end: usize) -> Step {
+        let span = self.piece.span(start, end);
+        let built = match self.anchors.get(&anchor) {
+            Some(Anchor::Done(built)) => {
+                self.expanded = self.expanded.saturating_add(built.nodes);
+                if self.expanded > ALIAS_ALLOWANCE + self.piece.text.len() / BYTES_PER_EXPANDED_NODE {
+                    return Err(alias_bomb(span).into());
+                }
+                if self.frames.len() + built.height > MAX_DEPTH {
+                    return Err(too_deep(span).into());
+                }
+                built.clone()
+            }
+            Some(&Anchor::Open(defined)) => {
+                self.findings.push(
+                    Diagnostic::new(
+                        &RECURSIVE_ALIAS,
+                        span,
+                        "this alias is a part of the value that it refers to",
+                    )
+                    .with_help("refer to another anchor, or write the value out")
+                    .with_related(defined, "the value begins here"),
+                );
+                Built {
+                    node: Node::new(span, Value::Null),
+                    nodes: 1,
+                    height: 0,
+                }
+            }
+            None => {
+                return Err(Box::new(Diagnostic::new(
+                    &YAML_SYNTAX,
+                    span,
+                    "the alias refers to no anchor before it",
+                )));
+            }
+        };
+        self.add(built);
+        Ok(())
+    }
+
+    /// A value is complete: remembers it for aliases and puts it into its place.
+    fn complete(&mut self, anchor: Option<usize>, built: Built) -> Step {
+        self.nodes = self.nodes.saturating_add(1);
+        self.remember(anchor, &built)?;
+        self.add(built);
+        Ok(())
+    }
+
+    fn remember(&mut self, anchor: Option<usize>, built: &Built) -> Step {
+        let Some(anchor) = anchor.filter(|_| self.has_aliases) else {
+            return Ok(());
+        };
+        self.copied = self.copied.saturating_add(built.nodes);
+        if self.copied > ALIAS_ALLOWANCE + self.nodes.saturating_mul(COPIES_PER_NODE) {
+            return Err(alias_bomb(built.node.span).into());
+        }
+        self.anchors.insert(anchor, Anchor::Done(built.clone()));
+        Ok(())
+    }
+
+    fn add(&mut self, built: Built) {
+        let key = self.expects_key().then(|| self.key_of_node(&built.node));
+        let Some(frame) = self.frames.last_mut() else {
+            self.root = Some(built.node);
+            return;
+        };
+        frame.nodes = frame.nodes.saturating_add(built.nodes);
+        frame.height = frame.height.max(built.height.saturating_add(1));
+        let node = built.node;
+        let (builder, pending, merges) = match &mut frame.content {
+            Content::Sequence(nodes) => {
+                nodes.push(node);
+                return;
+            }
+            Content::Mapping {
+                builder,
+                pending,
+                merges,
+            } => (builder, pending, merges),
+        };
+        match std::mem::replace(pending, Pending::Key) {
+            Pending::Key => *pending = key.unwrap_or(Pending::Dropped),
+            Pending::ValueOf(key) => self.findings.extend(builder.insert(key, node)),
+            Pending::Merge => {
+                let span = node.span;
+                let (mappings, rest): (Vec<_>, Vec<_>) = match node.value {
+                    Value::Seq(nodes) => nodes,
+                    _ => vec![node],
+                }
+                .into_iter()
+                .partition(|node| matches!(node.value, Value::Map(_)));
+                merges.extend(mappings);
+                if let Some(wrong) = rest.first() {
+                    self.findings.push(
+                        Diagnostic::new(
+                            &MERGE_KEY,
+                            span,
+                            format!("`<<` merges mappings, and this is {}", wrong.type_name()),
+                        )
+                        .with_help("give an alias of a mapping, or a list of such aliases"),
+                    );
+                }
+            }
+            Pending::Dropped => {}
+        }
+    }
+}
+
+fn too_deep(span: Span) -> Diagnostic {
+    let message = format!("the document is nested more than {MAX_DEPTH} levels deep here");
+    Diagnostic::new(&TOO_DEEP, span, message)
+}
+
+fn alias_bomb(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        &ALIAS_BOMB,
+        span,
+        "the aliases of this document expand to far more than the file holds",
+    )
+    .with_help("write the values out")
+}
