@@ -3,16 +3,24 @@
 //! Help order is declaration order, and every argument has a help text (a test proves it).
 
 mod common;
+mod explain;
 mod labels;
 mod lint;
+mod plan;
+mod pools;
+mod resolve;
 mod selector;
 
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::{
-    common::{FlavourArg, Format, Output},
+    common::{Files, FlavourArg, Format, Output},
+    explain::ExplainArgs,
     labels::{LabelsArgs, LabelsCheckArgs, LabelsCommand},
     lint::LintArgs,
+    plan::PlanArgs,
+    pools::PoolsArgs,
+    resolve::ResolveArgs,
     selector::SelectorArgs,
 };
 
@@ -50,6 +58,10 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Lint(LintArgs),
+    Resolve(ResolveArgs),
+    Explain(ExplainArgs),
+    Pools(PoolsArgs),
+    Plan(PlanArgs),
     Labels(LabelsArgs),
     Selector(SelectorArgs),
 }

@@ -60,10 +60,7 @@ impl Failure {
     /// The messages to print, one error each.
     pub(crate) fn messages(&self) -> Vec<String> {
         match self {
-            Self::Input(errors) => errors
-                .iter()
-                .map(|error| Chain(error).to_string())
-                .collect(),
+            Self::Input(errors) => errors.iter().map(|error| Chain(error).to_string()).collect(),
             other => vec![Chain(other).to_string()],
         }
     }

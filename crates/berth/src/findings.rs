@@ -5,7 +5,11 @@ use std::cmp::Ordering;
 use berth_documents::{Diagnostic, Severity, Sources};
 use serde::Serialize;
 
-use crate::output::counted;
+use crate::{
+    exit::Exit,
+    failure::Failure,
+    output::{Printer, counted, excerpts},
+};
 
 /// A finding as `-o json` shows it. The fields are a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -67,6 +71,24 @@ fn by_content(a: &Diagnostic, b: &Diagnostic) -> Ordering {
     (a.severity(), a.code(), &a.message).cmp(&(b.severity(), b.code(), &b.message))
 }
 
+/// Shows the errors beside the data of a command that is not about findings, and says how the run ends. Warnings and
+/// notes are left to `berth lint`.
+pub(crate) fn show_errors(
+    printer: &mut Printer<'_>,
+    sources: &Sources,
+    mut diagnostics: Vec<Diagnostic>,
+) -> Result<Exit, Failure> {
+    diagnostics.retain(|diagnostic| diagnostic.severity() == Severity::Error);
+    sort(sources, &mut diagnostics);
+    let tally = Tally::of(&diagnostics);
+    if !tally.has_errors() {
+        return Ok(Exit::Done);
+    }
+    printer.aside(&excerpts(sources, &diagnostics))?;
+    printer.aside(&format!("{}\n", tally.summary()))?;
+    Ok(Exit::No)
+}
+
 /// How many findings there are of each severity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
@@ -94,17 +116,18 @@ impl Tally {
         self.errors > 0 || self.warnings > 0
     }
 
+    /// Whether the input cannot be used as it is.
+    pub(crate) const fn has_errors(self) -> bool {
+        self.errors > 0
+    }
+
     /// `2 errors, 1 warning`, or `no findings`.
     pub(crate) fn summary(self) -> String {
-        let parts: Vec<String> = [
-            (self.errors, "error"),
-            (self.warnings, "warning"),
-            (self.notes, "note"),
-        ]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, noun)| counted(count, noun))
-        .collect();
+        let parts: Vec<String> = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, noun)| counted(count, noun))
+            .collect();
         if parts.is_empty() {
             "no findings".to_owned()
         } else {
@@ -128,5 +151,6 @@ mod tests {
         assert_eq!(tally(1, 0, 2).summary(), "1 error, 2 notes");
         assert!(!tally(0, 0, 2).must_act());
         assert!(tally(0, 1, 0).must_act());
+        assert!(!tally(0, 1, 0).has_errors());
     }
 }

@@ -59,10 +59,7 @@ pub(crate) enum InputError {
 /// Reads all paths; every path that fails is reported, not only the first.
 ///
 /// A file that is reached twice is read once: two copies of a document would be reported as duplicates.
-pub(crate) fn read(
-    paths: &[PathBuf],
-    stdin: &mut dyn Read,
-) -> Result<Vec<InputFile>, Vec<InputError>> {
+pub(crate) fn read(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Vec<InputFile>, Vec<InputError>> {
     let mut reader = Reader {
         stdin,
         stdin_read: false,
@@ -145,11 +142,7 @@ impl Reader<'_> {
             self.errors.push(InputError::EmptyFolder(display(folder)));
         }
         // All paths share the folder as prefix, so this is the order of the relative paths.
-        found.sort_by(|a, b| {
-            a.as_os_str()
-                .as_encoded_bytes()
-                .cmp(b.as_os_str().as_encoded_bytes())
-        });
+        found.sort_by(|a, b| a.as_os_str().as_encoded_bytes().cmp(b.as_os_str().as_encoded_bytes()));
         for path in found {
             self.file(&path);
         }

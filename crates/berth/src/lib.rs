@@ -17,6 +17,7 @@ mod findings;
 mod input;
 mod io;
 mod output;
+mod provenance;
 mod site;
 
 use std::ffi::OsString;
@@ -34,7 +35,7 @@ pub fn command() -> clap::Command {
 
 /// Every lint of every crate, sorted by code.
 pub fn lints() -> Vec<&'static Lint> {
-    let mut lints = berth_documents::LINTS.to_vec();
+    let mut lints = [berth_documents::LINTS, berth_site::LINTS].concat();
     lints.sort_by_key(|lint| lint.code);
     lints
 }
@@ -55,11 +56,7 @@ where
 }
 
 /// Prints what clap has to say. Without any argument that is the help, and no mistake.
-fn usage(
-    error: &clap::Error,
-    no_arguments: bool,
-    printer: &mut Printer<'_>,
-) -> Result<Exit, Failure> {
+fn usage(error: &clap::Error, no_arguments: bool, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let text = error.render().ansi().to_string();
     let asked = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => true,

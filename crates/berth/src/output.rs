@@ -4,6 +4,7 @@ mod excerpt;
 mod printer;
 mod suggest;
 mod table;
+mod tree;
 mod words;
 
 pub(crate) use self::{
@@ -11,5 +12,6 @@ pub(crate) use self::{
     printer::{Printer, Report},
     suggest::close_matches,
     table::Table,
+    tree::Tree,
     words::{counted, printable},
 };

@@ -1,17 +1,27 @@
 //! From paths to a site.
 
-use std::{io::Read, path::PathBuf};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
-use berth_documents::{Diagnostic, Sources, parse};
+use berth_documents::{Diagnostic, Document, Sources, parse};
+use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject, load};
 
-use crate::{failure::Failure, input};
+use crate::{
+    failure::Failure,
+    input::{self, InputFile},
+    output::{Printer, close_matches},
+};
 
-/// What a folder of documents says.
+/// What the documents say.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     /// The texts, for findings.
     pub(crate) sources: Sources,
-    /// What is wrong with the documents.
+    /// The site.
+    pub(crate) site: Site,
+    /// What is wrong with the documents, each looked at alone.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
@@ -20,17 +30,92 @@ impl Loaded {
     pub(crate) fn read(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Self, Failure> {
         let files = input::read(paths, stdin).map_err(Failure::Input)?;
         let mut sources = Sources::new();
-        for file in files {
-            sources.add(file.name, file.text);
-        }
-        let mut diagnostics = Vec::new();
-        for id in sources.ids() {
-            let parsed = parse(&sources, id);
-            diagnostics.extend(parsed.diagnostics);
-        }
+        let (documents, mut diagnostics) = parse_all(&mut sources, files);
+        let (site, findings) = load(&sources, &documents);
+        diagnostics.extend(findings);
         Ok(Self {
             sources,
+            site,
             diagnostics,
         })
     }
+
+    /// Reads the live nodes of `--nodes`. They stay apart from the Nodes among the documents.
+    pub(crate) fn observe(
+        &mut self,
+        path: &Path,
+        stdin: &mut dyn Read,
+        printer: &mut Printer<'_>,
+    ) -> Result<Vec<ObservedNode>, Failure> {
+        let files = input::read(&[path.to_owned()], stdin).map_err(Failure::Input)?;
+        let (documents, mut diagnostics) = parse_all(&mut self.sources, files);
+        let (site, findings) = load(&self.sources, &documents);
+        diagnostics.extend(findings);
+        if site.observed.is_empty() && diagnostics.is_empty() {
+            if let Some(other) = documents.first() {
+                return Err(Failure::Argument {
+                    message: format!(
+                        "`{}` holds no Node, but a document of kind `{}`",
+                        path.display(),
+                        other.kind()
+                    ),
+                    hint: Some("`--nodes` takes what `kubectl get nodes -o yaml` prints".to_owned()),
+                });
+            }
+            printer.warning(&format!("there is no Node in `{}`", path.display()))?;
+        }
+        self.diagnostics.extend(diagnostics);
+        Ok(site.observed)
+    }
+}
+
+/// Refuses to read standard input for two purposes: the second would find it empty.
+pub(crate) fn stdin_once(paths: &[PathBuf], nodes: Option<&Path>) -> Result<(), Failure> {
+    let stdin = Path::new("-");
+    if nodes == Some(stdin) && paths.iter().any(|path| path == stdin) {
+        return Err(Failure::Argument {
+            message: "standard input can be given to `-f` or to `--nodes`, not to both".to_owned(),
+            hint: None,
+        });
+    }
+    Ok(())
+}
+
+/// Resolves the named nodes, or all when none is named.
+pub(crate) fn resolve_named(resolver: &Resolver<'_>, names: &[String]) -> Result<Vec<Resolution>, Failure> {
+    if names.is_empty() {
+        return Ok(resolver.resolve_all());
+    }
+    let mut subjects = names
+        .iter()
+        .map(|name| subject(resolver, name))
+        .collect::<Result<Vec<_>, _>>()?;
+    subjects.sort_by(|a, b| a.name.cmp(&b.name));
+    subjects.dedup_by(|a, b| a.name == b.name);
+    Ok(subjects.into_iter().map(|subject| resolver.resolve(subject)).collect())
+}
+
+/// A node by name.
+pub(crate) fn subject<'a>(resolver: &'a Resolver<'_>, name: &str) -> Result<&'a Subject, Failure> {
+    resolver.subject(name).ok_or_else(|| {
+        let names = resolver.subjects().iter().map(|subject| &*subject.name);
+        Failure::Unknown {
+            what: "node",
+            name: name.to_owned(),
+            problem: "is not in the documents".to_owned(),
+            close: close_matches(name, names).into_iter().map(str::to_owned).collect(),
+        }
+    })
+}
+
+fn parse_all(sources: &mut Sources, files: Vec<InputFile>) -> (Vec<Document>, Vec<Diagnostic>) {
+    let mut documents = Vec::new();
+    let mut diagnostics = Vec::new();
+    for file in files {
+        let id = sources.add(file.name, file.text);
+        let parsed = parse(sources, id);
+        documents.extend(parsed.documents);
+        diagnostics.extend(parsed.diagnostics);
+    }
+    (documents, diagnostics)
 }

@@ -20,13 +20,7 @@ pub(crate) struct Files {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Output {
     /// Output format
-    #[arg(
-        short = 'o',
-        long = "output",
-        value_name = "FORMAT",
-        value_enum,
-        default_value_t
-    )]
+    #[arg(short = 'o', long = "output", value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 

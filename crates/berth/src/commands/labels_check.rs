@@ -53,12 +53,7 @@ impl Check {
             Ok(label) => {
                 let permission = permission(flavour, writer, &label.key);
                 let routes = routes(flavour, &label.key);
-                (
-                    true,
-                    permission.allowed,
-                    permission.reason.into_owned(),
-                    routes,
-                )
+                (true, permission.allowed, permission.reason.into_owned(), routes)
             }
             Err(error) => (false, false, error.to_string(), Vec::new()),
         };

@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, io::Read};
 
 use berth_documents::{Diagnostic, Lint, Sources};
+use berth_site::{Resolver, check};
 use serde::Serialize;
 
 use crate::{
@@ -16,11 +17,7 @@ use crate::{
 };
 
 /// Runs the command.
-pub(crate) fn run(
-    args: &LintArgs,
-    stdin: &mut dyn Read,
-    printer: &mut Printer<'_>,
-) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &LintArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     if let Some(code) = &args.explain {
         printer.report(args.output.format, &Explained::of(code)?)?;
         return Ok(Exit::Done);
@@ -30,7 +27,10 @@ pub(crate) fn run(
         return Ok(Exit::Done);
     }
     let loaded = Loaded::read(&args.paths, stdin)?;
-    let mut diagnostics = loaded.diagnostics;
+    let resolver = Resolver::new(&loaded.site, args.flavour.flavour.into());
+    let resolutions = resolver.resolve_all();
+    let mut diagnostics = check(&resolver, &resolutions);
+    diagnostics.extend_from_slice(&loaded.diagnostics);
     findings::sort(&loaded.sources, &mut diagnostics);
 
     let tally = Tally::of(&diagnostics);
@@ -40,11 +40,7 @@ pub(crate) fn run(
     };
     printer.report(args.output.format, &report)?;
     printer.aside(&format!("{}\n", tally.summary()))?;
-    Ok(if tally.must_act() {
-        Exit::No
-    } else {
-        Exit::Done
-    })
+    Ok(if tally.must_act() { Exit::No } else { Exit::Done })
 }
 
 struct LintReport<'a> {

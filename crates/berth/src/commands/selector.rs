@@ -25,11 +25,7 @@ const ARGUMENT_NAME: &str = "<selector>";
 const EXPECTED: [&str; 2] = ["unknown-envelope", "missing-name"];
 
 /// Runs the command.
-pub(crate) fn run(
-    args: &SelectorArgs,
-    stdin: &mut dyn Read,
-    printer: &mut Printer<'_>,
-) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &SelectorArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let choices = choices(&args.choose)?;
     let mut sources = Sources::new();
     let id = match (&args.file, &args.selector) {
@@ -41,9 +37,7 @@ pub(crate) fn run(
     let broken: Vec<_> = parsed
         .diagnostics
         .iter()
-        .filter(|diagnostic| {
-            diagnostic.severity() == Severity::Error && !EXPECTED.contains(&diagnostic.code())
-        })
+        .filter(|diagnostic| diagnostic.severity() == Severity::Error && !EXPECTED.contains(&diagnostic.code()))
         .collect();
     if !broken.is_empty() {
         printer.aside(&excerpts(&sources, broken.iter().copied()))?;
@@ -60,19 +54,11 @@ pub(crate) fn run(
     if args.to_map {
         finish(args, printer, &MapReport::new(selector.as_ref()))
     } else {
-        finish(
-            args,
-            printer,
-            &InvertReport::new(selector.as_ref(), &choices),
-        )
+        finish(args, printer, &InvertReport::new(selector.as_ref(), &choices))
     }
 }
 
-fn finish(
-    args: &SelectorArgs,
-    printer: &mut Printer<'_>,
-    report: &(impl Report + Answer),
-) -> Result<Exit, Failure> {
+fn finish(args: &SelectorArgs, printer: &mut Printer<'_>, report: &(impl Report + Answer)) -> Result<Exit, Failure> {
     printer.report(args.output.format, report)?;
     match report.error() {
         Some(error) => {
@@ -86,11 +72,7 @@ fn finish(
     }
 }
 
-fn add_file(
-    sources: &mut Sources,
-    path: &Path,
-    stdin: &mut dyn Read,
-) -> Result<berth_documents::SourceId, Failure> {
+fn add_file(sources: &mut Sources, path: &Path, stdin: &mut dyn Read) -> Result<berth_documents::SourceId, Failure> {
     if path.is_dir() {
         return Err(argument(format!(
             "`{}` is a folder; a file with one selector is needed",
@@ -124,23 +106,17 @@ fn selector_of(document: &Document) -> Result<Option<LabelSelector>, Failure> {
         (_, "IngressController") => document.root.at(&["spec", "nodePlacement", "nodeSelector"]),
         (_, kind) => {
             return Err(Failure::Argument {
-                message: format!(
-                    "a document of kind `{kind}` has no nodeSelector that can be taken"
-                ),
-                hint: Some(
-                    "give a selector, a MachineConfigPool or an IngressController".to_owned(),
-                ),
+                message: format!("a document of kind `{kind}` has no nodeSelector that can be taken"),
+                hint: Some("give a selector, a MachineConfigPool or an IngressController".to_owned()),
             });
         }
     };
     let Some(node) = node.filter(|node| !node.is_null()) else {
         return Ok(None);
     };
-    let unknown = node.as_map().and_then(|map| {
-        map.iter()
-            .map(|(key, _)| key.as_str())
-            .find(|key| !is_field(key))
-    });
+    let unknown = node
+        .as_map()
+        .and_then(|map| map.iter().map(|(key, _)| key.as_str()).find(|key| !is_field(key)));
     if let Some(field) = unknown {
         return Err(Failure::Argument {
             message: format!("a selector has no field `{field}`"),
@@ -160,10 +136,7 @@ fn is_field(key: &str) -> bool {
 }
 
 fn argument(message: String) -> Failure {
-    Failure::Argument {
-        message,
-        hint: None,
-    }
+    Failure::Argument { message, hint: None }
 }
 
 /// An answer that can be no.
@@ -227,9 +200,7 @@ struct InvertReport {
 impl InvertReport {
     fn new(selector: Option<&LabelSelector>, choices: &BTreeMap<LabelKey, LabelValue>) -> Self {
         let inversion = match selector {
-            None => Selector::nothing()
-                .invert(choices)
-                .map_err(|error| error.to_string()),
+            None => Selector::nothing().invert(choices).map_err(|error| error.to_string()),
             Some(selector) => match selector.compile() {
                 Ok(compiled) => compiled.invert(choices).map_err(|error| error.to_string()),
                 Err(error) => Err(error.to_string()),
@@ -271,11 +242,7 @@ impl Report for InvertReport {
                 .iter()
                 .map(|value| quoted_if_empty(value.as_str()))
                 .collect();
-            let must = if values.is_empty() {
-                "be absent"
-            } else {
-                "not be"
-            };
+            let must = if values.is_empty() { "be absent" } else { "not be" };
             table.row([constraint.key.as_str(), must, &values.join(",")]);
         }
         table.to_string()

@@ -2,9 +2,7 @@
 
 use std::{fmt::Write as _, ops::Range};
 
-use annotate_snippets::{
-    Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet,
-};
+use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use berth_documents::{Diagnostic, Severity, Sources, Span};
 
 use super::printable;
@@ -13,10 +11,7 @@ use super::printable;
 const LONGEST_LINE: usize = 4096;
 
 /// All findings, each followed by an empty line.
-pub(crate) fn excerpts<'a>(
-    sources: &Sources,
-    diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
-) -> String {
+pub(crate) fn excerpts<'a>(sources: &Sources, diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> String {
     let style = Renderer::styled();
     let mut text = String::new();
     for diagnostic in diagnostics {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use annotate_snippets::renderer::{DEFAULT_ERROR_STYLE, DEFAULT_HELP_STYLE};
+use annotate_snippets::renderer::{DEFAULT_ERROR_STYLE, DEFAULT_HELP_STYLE, DEFAULT_WARNING_STYLE};
 use anstyle::Style;
 use serde::Serialize;
 
@@ -46,8 +46,7 @@ impl<'io> Printer<'io> {
                 self.data("\n")
             }
             Format::Yaml => {
-                let value =
-                    serde_json::to_value(report).map_err(|error| cannot_print("YAML", error))?;
+                let value = serde_json::to_value(report).map_err(|error| cannot_print("YAML", error))?;
                 self.data(&berth_documents::emit::to_yaml(&value))
             }
             Format::Name => {
@@ -66,12 +65,20 @@ impl<'io> Printer<'io> {
 
     /// Writes text for people, beside the data.
     pub(crate) fn aside(&mut self, text: &str) -> Result<(), Failure> {
+        // On a terminal both streams meet, and should be in the order of writing. A failure is not lost: what could
+        // not be written stays in the buffer, and the flush at the end of the run fails again.
+        let _ = self.stdout.flush();
         Ok(self.stderr.write_all(text.as_bytes())?)
     }
 
     /// `error: …`.
     pub(crate) fn error(&mut self, message: &str) -> Result<(), Failure> {
         self.tagged("error", DEFAULT_ERROR_STYLE, message)
+    }
+
+    /// `warning: …`.
+    pub(crate) fn warning(&mut self, message: &str) -> Result<(), Failure> {
+        self.tagged("warning", DEFAULT_WARNING_STYLE, message)
     }
 
     /// `hint: …`.
@@ -81,13 +88,13 @@ impl<'io> Printer<'io> {
 
     /// Hands everything over to the streams; a full disk shows up here at the latest.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        self.stderr.flush()?;
-        Ok(self.stdout.flush()?)
+        self.stdout.flush()?;
+        Ok(self.stderr.flush()?)
     }
 
     fn tagged(&mut self, tag: &str, style: Style, message: &str) -> Result<(), Failure> {
         let message = printable(message);
-        Ok(writeln!(self.stderr, "{style}{tag}{style:#}: {message}")?)
+        self.aside(&format!("{style}{tag}{style:#}: {message}\n"))
     }
 }
 

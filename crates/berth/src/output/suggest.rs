@@ -4,10 +4,7 @@
 const MOST: usize = 3;
 
 /// The candidates closest to what was typed, best first.
-pub(crate) fn close_matches<'a>(
-    typed: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Vec<&'a str> {
+pub(crate) fn close_matches<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     // One slip in three characters is still recognisable; more is another word.
     let allowed = (typed.chars().count() / 3).max(1);
     let mut close: Vec<(usize, &str)> = candidates
@@ -23,24 +20,28 @@ pub(crate) fn close_matches<'a>(
     close.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
-/// The number of single-character edits between two texts.
+/// The number of slips between two texts: a character too many, missing, wrong, or swapped with its neighbour.
 fn edits(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();
-    let mut costs: Vec<usize> = (0..=b.len()).collect();
-    for (row, from) in a.chars().enumerate() {
-        let mut diagonal = row;
-        let mut left = row + 1;
-        for (to, cost) in b.iter().zip(costs.iter_mut().skip(1)) {
-            let substituted = diagonal + usize::from(from != *to);
-            diagonal = *cost;
-            left = substituted.min(left + 1).min(*cost + 1);
-            *cost = left;
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for (row, from) in a.iter().enumerate() {
+        let at = |costs: &[usize], column: usize| costs.get(column).copied().unwrap_or_default();
+        let mut costs = vec![row + 1];
+        for (column, to) in b.iter().enumerate() {
+            let mut cost = (at(&above, column) + usize::from(from != to))
+                .min(at(&above, column + 1) + 1)
+                .min(at(&costs, column) + 1);
+            let swapped = row > 0 && column > 0 && a.get(row - 1) == Some(to) && b.get(column - 1) == Some(from);
+            if swapped {
+                cost = cost.min(at(&before, column - 1) + 1);
+            }
+            costs.push(cost);
         }
-        if let Some(first) = costs.first_mut() {
-            *first = row + 1;
-        }
+        before = std::mem::replace(&mut above, costs);
     }
-    costs.last().copied().unwrap_or_default()
+    above.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edit_distance_is_levenshtein() {
+    fn slips_are_counted() {
         for (a, b, distance) in [
             ("", "", 0),
             ("", "abc", 3),
@@ -56,6 +57,7 @@ mod tests {
             ("kitten", "sitting", 3),
             ("node-1", "node-2", 1),
             ("flaw", "lawn", 2),
+            ("teir", "tier", 1),
         ] {
             assert_eq!(edits(a, b), distance, "{a} {b}");
             assert_eq!(edits(b, a), distance, "{b} {a}");

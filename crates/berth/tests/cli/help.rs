@@ -20,20 +20,13 @@ fn every_command_has_help_with_examples() {
         let outcome = line(&format!("{path} --help"));
         assert_eq!(outcome.exit, 0, "{outcome}");
         assert!(outcome.stdout.contains("Examples:\n  "), "{outcome}");
-        let widest = outcome
-            .stdout
-            .lines()
-            .map(|line| line.chars().count())
-            .max();
+        let widest = outcome.stdout.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(120), "{widest:?} {outcome}");
     }
 }
 
 fn collect(command: &clap::Command, above: &str, paths: &mut Vec<String>) {
-    for sub in command
-        .get_subcommands()
-        .filter(|sub| sub.get_name() != "help")
-    {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
         let path = format!("{above} {}", sub.get_name());
         if sub.has_subcommands() {
             collect(sub, &path, paths);
@@ -52,10 +45,7 @@ fn clap_accepts_the_definition() {
 fn the_version_is_printed() {
     let outcome = line("--version");
     assert_eq!(outcome.exit, 0);
-    assert_eq!(
-        outcome.stdout,
-        format!("berth {}\n", env!("CARGO_PKG_VERSION"))
-    );
+    assert_eq!(outcome.stdout, format!("berth {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
@@ -77,11 +67,7 @@ fn wrong_usage_is_exit_2_with_a_suggestion() {
         "selector --to-map --invert {}",
     ] {
         let outcome = line(words);
-        assert_eq!(
-            (outcome.exit, outcome.stdout.as_str()),
-            (2, ""),
-            "{words}\n{outcome}"
-        );
+        assert_eq!((outcome.exit, outcome.stdout.as_str()), (2, ""), "{words}\n{outcome}");
         assert!(outcome.stderr.contains("Usage: berth"), "{outcome}");
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::run::{Folder, with_stdin};
 
-/// A document that is complete for the document layer and unknown to the rest.
-const HARMLESS: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: one\n";
+/// A document that is complete.
+const HARMLESS: &str = "apiVersion: berth.dev/v1alpha1\nkind: Region\nmetadata:\n  name: one\n";
 
 /// A document whose only trouble is in line 3.
-const BROKEN: &str = "apiVersion: v1\nkind: Namespace\nkind: Namespace\nmetadata:\n  name: one\n";
+const BROKEN: &str = "apiVersion: berth.dev/v1alpha1\nkind: Region\nkind: Region\nmetadata:\n  name: one\n";
 
 #[test]
 fn a_missing_path_is_exit_2_and_every_one_is_named() {
@@ -37,10 +37,7 @@ fn an_unreadable_folder_is_named() {
     folder.write("file.yaml", HARMLESS);
     let outcome = folder.line("lint -f file.yaml/below.yaml");
     assert_eq!(outcome.exit, 2);
-    assert!(
-        outcome.stderr.contains("`file.yaml/below.yaml`"),
-        "{outcome}"
-    );
+    assert!(outcome.stderr.contains("`file.yaml/below.yaml`"), "{outcome}");
 }
 
 #[test]

@@ -11,35 +11,23 @@ fn a_table_says_what_is_legal_and_allowed() {
     insta::assert_snapshot!(line(
         "labels check rack=r1 node-role.kubernetes.io/infra= a//b=x zone=\u{e4}"
     ));
-    insta::assert_snapshot!(line(
-        "labels check -o wide rack=r1 node-role.kubernetes.io/infra"
-    ));
+    insta::assert_snapshot!(line("labels check -o wide rack=r1 node-role.kubernetes.io/infra"));
 }
 
 #[test]
 fn json_has_exactly_the_fields_of_the_contract() {
     let outcome = line("labels check -o json a/b=c");
     let json = outcome.json();
-    let fields: BTreeSet<&str> = json[0]
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
+    let fields: BTreeSet<&str> = json[0].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         fields,
-        BTreeSet::from([
-            "label", "key", "value", "valid", "allowed", "reason", "routes"
-        ])
+        BTreeSet::from(["label", "key", "value", "valid", "allowed", "reason", "routes"])
     );
     assert_eq!(
         (&json[0]["label"], &json[0]["key"], &json[0]["value"]),
         (&json!("a/b=c"), &json!("a/b"), &json!("c"))
     );
-    assert_eq!(
-        json[0]["routes"],
-        json!(["boot", "preregister", "admission", "live"])
-    );
+    assert_eq!(json[0]["routes"], json!(["boot", "preregister", "admission", "live"]));
 }
 
 #[test]
@@ -59,9 +47,7 @@ fn the_answer_depends_on_flavour_and_writer() {
         ("upstream", "controller", restricted, 0),
         ("upstream", "controller", "a=\u{e4}", 1),
     ] {
-        let outcome = line(&format!(
-            "labels check --flavour {flavour} --as {writer} {label}"
-        ));
+        let outcome = line(&format!("labels check --flavour {flavour} --as {writer} {label}"));
         assert_eq!(outcome.exit, exit, "{flavour} {writer}\n{outcome}");
     }
     assert_eq!(line("labels check rack=r1").exit, 0);

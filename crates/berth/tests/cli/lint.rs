@@ -7,14 +7,14 @@ use serde_json::json;
 use crate::run::{Folder, line, with_stdin};
 
 const BROKEN_YAML: &str = "\
-apiVersion: v1
-kind: Namespace
+apiVersion: berth.dev/v1alpha1
+kind: Region
 metadata:
   name: \"unclosed
 ---
-apiVersion: v1
-kind: Namespace
-kind: Namespace
+apiVersion: berth.dev/v1alpha1
+kind: Region
+kind: Region
 metadata:
   name: second
 ";
@@ -34,17 +34,10 @@ fn json_has_exactly_the_fields_of_the_contract() {
     );
     let json = outcome.json();
     let finding = &json[0];
-    let fields: BTreeSet<&str> = finding
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
+    let fields: BTreeSet<&str> = finding.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         fields,
-        BTreeSet::from([
-            "severity", "code", "message", "file", "line", "column", "help"
-        ])
+        BTreeSet::from(["severity", "code", "message", "file", "line", "column", "help"])
     );
     assert_eq!(finding["severity"], json!("error"));
     assert_eq!(finding["code"], json!("duplicate-key"));
@@ -68,19 +61,11 @@ fn every_code_is_listed_and_explained() {
         .collect();
     assert!(codes.is_sorted(), "{codes:?}");
     let unique: BTreeSet<_> = codes.iter().collect();
-    assert_eq!(
-        unique.len(),
-        codes.len(),
-        "two lints share a code: {codes:?}"
-    );
+    assert_eq!(unique.len(), codes.len(), "two lints share a code: {codes:?}");
     assert_eq!(codes.len(), berth::lints().len());
     for code in codes {
         let outcome = line(&format!("lint --explain {code}"));
-        assert_eq!(
-            (outcome.exit, outcome.stderr.as_str()),
-            (0, ""),
-            "{outcome}"
-        );
+        assert_eq!((outcome.exit, outcome.stderr.as_str()), (0, ""), "{outcome}");
         assert!(outcome.stdout.contains(&format!("[{code}]: ")), "{outcome}");
         assert!(outcome.stdout.lines().count() >= 3, "{outcome}");
     }

@@ -80,8 +80,7 @@ impl Folder {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("cli-{}-{number}", std::process::id()));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -100,12 +99,7 @@ impl Folder {
 
     /// Runs `berth` inside the folder.
     pub(crate) fn line(&self, words: &str) -> Outcome {
-        finish(
-            command()
-                .current_dir(&self.0)
-                .args(words.split_whitespace()),
-            b"",
-        )
+        finish(command().current_dir(&self.0).args(words.split_whitespace()), b"")
     }
 }
 

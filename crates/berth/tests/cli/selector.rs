@@ -34,11 +34,7 @@ fn a_map_or_the_error_of_the_api_machinery() {
         ),
     ] {
         let outcome = to_map(selector);
-        assert_eq!(
-            (outcome.exit, outcome.json()),
-            (exit, answer),
-            "{selector}\n{outcome}"
-        );
+        assert_eq!((outcome.exit, outcome.json()), (exit, answer), "{selector}\n{outcome}");
         assert_eq!(outcome.stderr, "");
     }
 }
@@ -74,11 +70,7 @@ fn the_labels_that_satisfy_a_selector() {
         ),
     ] {
         let outcome = invert(selector, more);
-        assert_eq!(
-            (outcome.exit, outcome.json()),
-            (exit, answer),
-            "{selector}\n{outcome}"
-        );
+        assert_eq!((outcome.exit, outcome.json()), (exit, answer), "{selector}\n{outcome}");
     }
 }
 
@@ -91,20 +83,12 @@ fn the_node_selector_of_a_pool_or_ingress_controller_is_taken() {
     let folder = Folder::new();
     folder.write("pool.yaml", pool);
     let expected = json!({"labels": {"role": "infra"}, "constraints": [], "error": null});
-    assert_eq!(
-        folder.line("selector --invert -f pool.yaml -o json").json(),
-        expected
-    );
-    assert_eq!(
-        with_stdin("selector --invert -f - -o json", ingress).json(),
-        expected
-    );
-    assert_eq!(
-        with_stdin("selector --invert - -o json", ingress).json(),
-        expected
-    );
+    assert_eq!(folder.line("selector --invert -f pool.yaml -o json").json(), expected);
+    assert_eq!(with_stdin("selector --invert -f - -o json", ingress).json(), expected);
+    assert_eq!(with_stdin("selector --invert - -o json", ingress).json(), expected);
 
-    let without = "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfigPool\nmetadata: {name: infra}\n";
+    let without =
+        "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfigPool\nmetadata: {name: infra}\n";
     let outcome = with_stdin("selector --invert -f - -o json", without);
     assert_eq!((outcome.exit, &outcome.json()["labels"]), (1, &json!({})));
     assert!(outcome.json()["error"].is_string(), "{outcome}");

@@ -14,10 +14,7 @@ fn a_pipe_gets_no_colours_unless_they_are_forced() {
     let forced = finish(command().args(args).env("CLICOLOR_FORCE", "1"), b"");
     assert!(forced.stderr.contains(ESCAPE), "{forced}");
     let refused = finish(
-        command()
-            .args(args)
-            .env("CLICOLOR_FORCE", "1")
-            .env("NO_COLOR", "1"),
+        command().args(args).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1"),
         b"",
     );
     assert!(!refused.stderr.contains(ESCAPE), "{refused}");
@@ -40,15 +37,8 @@ fn a_reader_that_goes_away_is_no_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {
-    let full = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
-    let output = command()
-        .args(["lint", "--list"])
-        .stdout(full)
-        .output()
-        .unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command().args(["lint", "--list"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(
         String::from_utf8(output.stderr)

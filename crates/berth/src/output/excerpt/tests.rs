@@ -31,23 +31,12 @@ fn a_finding_shows_its_line_help_and_related_places() {
 #[test]
 fn the_position_shown_is_the_location_of_the_source() {
     // Multi-byte characters, a byte order mark and CRLF must not shift columns.
-    let texts = [
-        "\u{feff}größe: ä\r\nb: ü x\r\n",
-        "a: b\n",
-        "",
-        "\n\n",
-        "a",
-        "a\r\n",
-    ];
+    let texts = ["\u{feff}größe: ä\r\nb: ü x\r\n", "a: b\n", "", "\n\n", "a", "a\r\n"];
     for text in texts {
         let (sources, id) = one(text);
         for start in 0..=text.len() + 2 {
             for end in start..=text.len() + 2 {
-                let span = Span::new(
-                    id,
-                    u32::try_from(start).unwrap(),
-                    u32::try_from(end).unwrap(),
-                );
+                let span = Span::new(id, u32::try_from(start).unwrap(), u32::try_from(end).unwrap());
                 let shown = plain(&sources, &Diagnostic::new(&LINT, span, "m"));
                 if text.is_char_boundary(start)
                     && start < text.len()
@@ -71,10 +60,7 @@ fn a_span_over_several_lines_is_marked_on_its_first() {
 #[test]
 fn a_minified_file_is_named_but_not_quoted() {
     let (sources, id) = one(&format!("{{{}}}", "\"a\": 1, ".repeat(1000)));
-    let shown = plain(
-        &sources,
-        &Diagnostic::new(&LINT, Span::new(id, 5000, 5003), "m"),
-    );
+    let shown = plain(&sources, &Diagnostic::new(&LINT, Span::new(id, 5000, 5003), "m"));
     assert!(shown.contains("site/pool.yaml:1:5001"), "{shown}");
     assert!(shown.len() < 200, "{shown}");
 }

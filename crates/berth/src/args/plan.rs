@@ -1,0 +1,36 @@
+//! `berth plan`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Files, FlavourArg, Output};
+
+/// Show what would change on the live nodes
+///
+/// Per node: the labels to set and to remove, those kept, those in conflict, the pool before and after, and whether the move
+/// costs a reboot. Nothing is changed. Errors and conflicts give exit code 1.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kubectl get nodes -o yaml > nodes.yaml && berth plan -f site/ --nodes nodes.yaml
+  kubectl get nodes -o json | berth plan -f site/ --nodes -
+  berth plan -f site/ --nodes nodes.yaml --promenade -o json")]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) files: Files,
+
+    /// Live nodes, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nodes: PathBuf,
+
+    /// Use Promenade's strategy: what is not declared is removed
+    #[arg(long)]
+    pub(crate) promenade: bool,
+
+    #[command(flatten)]
+    pub(crate) flavour: FlavourArg,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
