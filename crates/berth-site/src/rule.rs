@@ -39,7 +39,7 @@ pub struct Match {
     /// Patterns for the whole name, or the whole first DNS label of it.
     pub patterns: Vec<Spanned<Regex>>,
     /// What the patterns are held against.
-    pub on: NameScope,
+    pub scope: NameScope,
     /// Pools.
     pub pools: Vec<Name>,
     /// Racks.
@@ -185,7 +185,7 @@ impl From<Clli<'_>> for Decoded {
 
 impl<'a> Values<'a> {
     fn new(rule: &'a Rule, facts: &NodeFacts<'a>, pattern: Option<usize>) -> Self {
-        let subject = facts.scoped(rule.matching.on);
+        let subject = facts.scoped(rule.matching.scope);
         let captures = pattern
             .and_then(|index| rule.matching.patterns.get(index))
             .and_then(|pattern| pattern.value.captures(subject));

@@ -83,9 +83,9 @@ fn read_match(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Match {
             .into_iter()
             .filter_map(|pattern| read_pattern(&pattern, report))
             .collect(),
-        on: fields
+        scope: fields
             .choice(
-                "on",
+                "nameScope",
                 &[("name", NameScope::Name), ("hostname", NameScope::Hostname)],
                 report,
             )

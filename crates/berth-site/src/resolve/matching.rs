@@ -43,7 +43,7 @@ impl ScopeIndex {
             .rules
             .iter()
             .enumerate()
-            .filter(|(_, rule)| rule.matching.on == scope)
+            .filter(|(_, rule)| rule.matching.scope == scope)
         {
             for (pattern, regex) in rule.matching.patterns.iter().enumerate() {
                 members.push((small(number), pattern));
