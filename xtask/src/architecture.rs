@@ -40,8 +40,5 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     for violation in &violations {
         println!("{violation}");
     }
-    bail!(
-        "{} places break a rule of docs/ARCHITECTURE.md",
-        violations.len()
-    )
+    bail!("{} places break a rule of docs/ARCHITECTURE.md", violations.len())
 }

@@ -85,9 +85,7 @@ fn compare(root: &Path, files: &Files) -> Result<BTreeSet<Difference>> {
         let target = root.join(path);
         if !target.exists() {
             differences.insert(Difference::Missing(path.clone()));
-        } else if fs::read(&target).with_context(|| format!("cannot read {}", target.display()))?
-            != text.as_bytes()
-        {
+        } else if fs::read(&target).with_context(|| format!("cannot read {}", target.display()))? != text.as_bytes() {
             differences.insert(Difference::Stale(path.clone()));
         }
     }
@@ -95,9 +93,7 @@ fn compare(root: &Path, files: &Files) -> Result<BTreeSet<Difference>> {
         if !root.join(folder).is_dir() {
             continue;
         }
-        for entry in fs::read_dir(root.join(folder))
-            .with_context(|| format!("cannot list {}", folder.display()))?
-        {
+        for entry in fs::read_dir(root.join(folder)).with_context(|| format!("cannot list {}", folder.display()))? {
             let path = folder.join(entry?.file_name());
             if !files.contains_key(&path) {
                 differences.insert(Difference::LeftOver(path));
@@ -114,17 +110,14 @@ fn apply(root: &Path, files: &Files, differences: BTreeSet<Difference>) -> Resul
             Difference::Missing(path) | Difference::Stale(path) => {
                 let target = root.join(&path);
                 if let Some(folder) = target.parent() {
-                    fs::create_dir_all(folder)
-                        .with_context(|| format!("cannot create {}", folder.display()))?;
+                    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
                 }
                 let text = files.get(&path).map(String::as_str).unwrap_or_default();
-                fs::write(&target, text)
-                    .with_context(|| format!("cannot write {}", target.display()))?;
+                fs::write(&target, text).with_context(|| format!("cannot write {}", target.display()))?;
                 println!("wrote {}", path.display());
             }
             Difference::LeftOver(path) => {
-                fs::remove_file(root.join(&path))
-                    .with_context(|| format!("cannot remove {}", path.display()))?;
+                fs::remove_file(root.join(&path)).with_context(|| format!("cannot remove {}", path.display()))?;
                 println!("removed {}", path.display());
             }
         }

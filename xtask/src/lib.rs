@@ -112,9 +112,7 @@ Steps of `test`, in order:
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {:<18}  {}", step.name, step.why);
     }
-    text.push_str(
-        "\nTools that tests compare with (`test` installs them when it runs as root on Debian):\n",
-    );
+    text.push_str("\nTools that tests compare with (`test` installs them when it runs as root on Debian):\n");
     for tool in tools::ALL {
         let _ = writeln!(text, "  {:<18}  {}", tool.program, tool.used_for);
     }
@@ -142,10 +140,7 @@ mod tests {
                 only: vec!["clippy".to_owned(), "tests".to_owned()]
             }
         );
-        assert_eq!(
-            parse("generate --check").unwrap(),
-            Chore::Generate { check: true }
-        );
+        assert_eq!(parse("generate --check").unwrap(), Chore::Generate { check: true });
     }
 
     #[test]

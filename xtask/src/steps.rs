@@ -38,10 +38,7 @@ pub(crate) struct Step {
 #[derive(Debug)]
 enum Action {
     /// A cargo command, with further environment.
-    Cargo(
-        &'static [&'static str],
-        &'static [(&'static str, &'static str)],
-    ),
+    Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
     /// A cargo command whose `test result:` lines are counted.
     CargoTest(&'static [&'static str]),
     /// A check that is part of this program.
@@ -131,10 +128,7 @@ pub(crate) fn run(workspace: &Workspace, only: &[String]) -> Result<()> {
     };
 
     let mut tools: Vec<&Tool> = Vec::new();
-    for tool in steps
-        .iter()
-        .flat_map(|step| step.needs.iter().chain(step.better_with))
-    {
+    for tool in steps.iter().flat_map(|step| step.needs.iter().chain(step.better_with)) {
         if !tools.contains(&tool) {
             tools.push(tool);
         }
@@ -207,11 +201,7 @@ impl Step {
 }
 
 /// Runs a test command, passes its output through unchanged, and adds its figures to `totals`.
-fn run_counting(
-    command: &mut Command,
-    mut to: impl Write,
-    totals: &mut TestTotals,
-) -> Result<bool> {
+fn run_counting(command: &mut Command, mut to: impl Write, totals: &mut TestTotals) -> Result<bool> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
@@ -234,11 +224,7 @@ impl Report {
     fn closing_lines(&self, duration: Duration) -> String {
         let mut lines = vec![
             String::new(),
-            format!(
-                "all good in {}: {}",
-                in_words(duration),
-                self.ran.join(", ")
-            ),
+            format!("all good in {}: {}", in_words(duration), self.ran.join(", ")),
         ];
         if !self.not_asked_for.is_empty() {
             lines.push(format!("not asked for: {}", self.not_asked_for.join(", ")));
@@ -359,9 +345,7 @@ mod tests {
         let report = Report {
             ran: vec!["format", "tests"],
             not_asked_for: vec!["clippy"],
-            could_not_run: missing(&[IGNITION_VALIDATE, SYSTEMD_ANALYZE], |tool| {
-                *tool == SYSTEMD_ANALYZE
-            }),
+            could_not_run: missing(&[IGNITION_VALIDATE, SYSTEMD_ANALYZE], |tool| *tool == SYSTEMD_ANALYZE),
             totals: Some(TestTotals {
                 passed: 12,
                 ignored: 1,

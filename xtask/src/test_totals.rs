@@ -15,10 +15,7 @@ impl TestTotals {
     /// The figures of one `test result:` line; `None` for every other line.
     pub(crate) fn from_line(line: &str) -> Option<Self> {
         // After the prefix comes the verdict, `ok.` or `FAILED.`, then the figures.
-        let (_, figures) = line
-            .trim_end()
-            .strip_prefix("test result: ")?
-            .split_once(". ")?;
+        let (_, figures) = line.trim_end().strip_prefix("test result: ")?.split_once(". ")?;
         let mut totals = Self::default();
         for figure in figures.split("; ") {
             let Some((number, what)) = figure.split_once(' ') else {

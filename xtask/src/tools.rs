@@ -35,9 +35,8 @@ pub(crate) const ALL: &[Tool] = &[IGNITION_VALIDATE, SYSTEMD_ANALYZE];
 
 impl Tool {
     pub(crate) fn is_installed(&self) -> bool {
-        env::var_os("PATH").is_some_and(|path| {
-            env::split_paths(&path).any(|folder| is_executable(&folder.join(self.program)))
-        })
+        env::var_os("PATH")
+            .is_some_and(|path| env::split_paths(&path).any(|folder| is_executable(&folder.join(self.program))))
     }
 }
 
@@ -50,11 +49,7 @@ fn is_executable(path: &Path) -> bool {
 ///
 /// A tool that cannot be installed is no failure: the closing lines name what did not run without it.
 pub(crate) fn set_up(tools: &[&Tool]) {
-    let missing: Vec<&Tool> = tools
-        .iter()
-        .copied()
-        .filter(|tool| !tool.is_installed())
-        .collect();
+    let missing: Vec<&Tool> = tools.iter().copied().filter(|tool| !tool.is_installed()).collect();
     if missing.is_empty() {
         let names: Vec<&str> = tools.iter().map(|tool| tool.program).collect();
         println!("installed already: {}", names.join(", "));
@@ -69,10 +64,7 @@ pub(crate) fn set_up(tools: &[&Tool]) {
     let mut packages: Vec<&str> = missing.iter().map(|tool| tool.debian_package).collect();
     packages.sort_unstable();
     packages.dedup();
-    let line = format!(
-        "apt-get install --yes --no-install-recommends {}",
-        packages.join(" ")
-    );
+    let line = format!("apt-get install --yes --no-install-recommends {}", packages.join(" "));
     if !is_executable(Path::new("/usr/bin/apt-get")) {
         println!("this is no Debian machine: install these programs by hand to run everything");
     } else if !is_root() {
@@ -105,9 +97,7 @@ fn install(packages: &[&str]) {
 
 /// The owner of `/proc/self` is the effective user of this process.
 fn is_root() -> bool {
-    Path::new("/proc/self")
-        .metadata()
-        .is_ok_and(|meta| meta.uid() == 0)
+    Path::new("/proc/self").metadata().is_ok_and(|meta| meta.uid() == 0)
 }
 
 #[cfg(test)]

@@ -21,9 +21,7 @@ impl Workspace {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
             .context("the xtask crate has no parent folder")?;
-        Ok(Self {
-            root: root.to_owned(),
-        })
+        Ok(Self { root: root.to_owned() })
     }
 
     /// The folder that holds the workspace's `Cargo.toml`.
@@ -43,9 +41,7 @@ impl Workspace {
     pub(crate) fn crates(&self) -> Result<Vec<String>> {
         let folder = self.root.join("crates");
         let mut names = Vec::new();
-        for entry in
-            fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?
-        {
+        for entry in fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))? {
             let entry = entry?;
             if entry.path().join("Cargo.toml").is_file() {
                 names.push(entry.file_name().to_string_lossy().into_owned());
@@ -61,9 +57,7 @@ impl Workspace {
         let mut folders = vec![PathBuf::from(under)];
         while let Some(folder) = folders.pop() {
             let absolute = self.root.join(&folder);
-            for entry in fs::read_dir(&absolute)
-                .with_context(|| format!("cannot list {}", absolute.display()))?
-            {
+            for entry in fs::read_dir(&absolute).with_context(|| format!("cannot list {}", absolute.display()))? {
                 let entry = entry?;
                 let path = folder.join(entry.file_name());
                 if entry.file_type()?.is_dir() {

@@ -23,15 +23,7 @@ struct Forbidden {
 }
 
 const NO_INPUT_OUTPUT: Forbidden = Forbidden {
-    packages: &[
-        "tokio",
-        "kube",
-        "kube-client",
-        "sqlx",
-        "axum",
-        "hyper",
-        "reqwest",
-    ],
+    packages: &["tokio", "kube", "kube-client", "sqlx", "axum", "hyper", "reqwest"],
     why: "a pure crate has no network, database or runtime: the same input gives the same answer",
 };
 
@@ -85,16 +77,14 @@ pub fn dependency_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
             String::from_utf8_lossy(&output.stderr).trim()
         );
     }
-    let metadata: Value =
-        serde_json::from_slice(&output.stdout).context("`cargo metadata` printed no JSON")?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("`cargo metadata` printed no JSON")?;
     let graph = Graph::read(&metadata)?;
     let mut violations = graph.violations(RULES);
     for name in workspace.crates()? {
         if !RULES.iter().any(|rule| rule.crate_name == name) {
             violations.push(Violation {
                 place: format!("crates/{name}"),
-                message: "has no rule in xtask/src/architecture/dependencies.rs; say what it must not use"
-                    .to_owned(),
+                message: "has no rule in xtask/src/architecture/dependencies.rs; say what it must not use".to_owned(),
             });
         }
     }
@@ -121,21 +111,14 @@ impl<'a> Graph<'a> {
             .iter()
             .filter_map(|package| Some((text(&package["id"])?, text(&package["name"])?)))
             .collect();
-        let members = list(&metadata["workspace_members"])
-            .iter()
-            .filter_map(text)
-            .collect();
+        let members = list(&metadata["workspace_members"]).iter().filter_map(text).collect();
         let mut uses = BTreeMap::new();
         for node in list(&metadata["resolve"]["nodes"]) {
             let id = text(&node["id"]).context("a package has no id")?;
             let dependencies = list(&node["deps"])
                 .iter()
                 // Tests and build scripts may use what they like; a null kind is a normal dependency.
-                .filter(|dependency| {
-                    list(&dependency["dep_kinds"])
-                        .iter()
-                        .any(|kind| kind["kind"].is_null())
-                })
+                .filter(|dependency| list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null()))
                 .filter_map(|dependency| text(&dependency["pkg"]))
                 .collect();
             uses.insert(id, dependencies);
@@ -143,11 +126,7 @@ impl<'a> Graph<'a> {
         if uses.is_empty() {
             bail!("`cargo metadata` lists no dependencies");
         }
-        Ok(Self {
-            names,
-            members,
-            uses,
-        })
+        Ok(Self { names, members, uses })
     }
 
     fn violations(&self, rules: &[Rule]) -> Vec<Violation> {
@@ -247,9 +226,7 @@ mod tests {
         let violations = Graph::read(&metadata).unwrap().violations(PURE);
         assert_eq!(violations.len(), 1, "{violations:?}");
         assert!(
-            violations[0]
-                .message
-                .ends_with("it comes by core → client → tokio"),
+            violations[0].message.ends_with("it comes by core → client → tokio"),
             "{}",
             violations[0]
         );

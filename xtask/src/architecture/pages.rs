@@ -16,9 +16,7 @@ pub fn page_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     let mut violations = Vec::new();
     for folder in [".", "docs", "docs/decisions"].map(Path::new) {
         let mut pages = Vec::new();
-        for entry in fs::read_dir(root.join(folder))
-            .with_context(|| format!("cannot list {}", folder.display()))?
-        {
+        for entry in fs::read_dir(root.join(folder)).with_context(|| format!("cannot list {}", folder.display()))? {
             let path = folder.join(entry?.file_name());
             if path.extension().is_some_and(|extension| extension == "md") {
                 pages.push(path);
@@ -26,8 +24,8 @@ pub fn page_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
         }
         pages.sort();
         for page in pages {
-            let text = fs::read_to_string(root.join(&page))
-                .with_context(|| format!("cannot read {}", page.display()))?;
+            let text =
+                fs::read_to_string(root.join(&page)).with_context(|| format!("cannot read {}", page.display()))?;
             for (line, target) in targets(&text) {
                 let (base, path) = match target {
                     Target::Link(path) => (folder, path),

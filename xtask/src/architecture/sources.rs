@@ -34,8 +34,7 @@ const BANNED: &[(&str, &str)] = &[
 /// Source files that are too long or hold what they must not, and crates that the map or the lints miss.
 pub fn source_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     let read = |path: &std::path::Path| {
-        fs::read_to_string(workspace.root().join(path))
-            .with_context(|| format!("cannot read {}", path.display()))
+        fs::read_to_string(workspace.root().join(path)).with_context(|| format!("cannot read {}", path.display()))
     };
     let mut violations = Vec::new();
     for folder in ["crates", "xtask"] {
@@ -62,8 +61,7 @@ pub fn source_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
         if !read(manifest.as_ref())?.contains("[lints]\nworkspace = true") {
             violations.push(Violation {
                 place: manifest,
-                message: "does not take the lints of the workspace; add `[lints]` with `workspace = true`"
-                    .to_owned(),
+                message: "does not take the lints of the workspace; add `[lints]` with `workspace = true`".to_owned(),
             });
         }
     }

@@ -46,11 +46,7 @@ fn section(page: &mut String, command: &Command) {
         .map(|other| {
             let full = full_name(other);
             let about = other.get_about().map(plain).unwrap_or_default();
-            format!(
-                "- [`{full}`](#{}): {}",
-                full.replace(' ', "-"),
-                escape(&about)
-            )
+            format!("- [`{full}`](#{}): {}", full.replace(' ', "-"), escape(&about))
         })
         .collect();
     if !subcommands.is_empty() {
@@ -64,11 +60,7 @@ fn section(page: &mut String, command: &Command) {
             && !["help", "version"].contains(&argument.get_id().as_str())
             && (is_root || !argument.is_global_set())
     };
-    let positionals: Vec<String> = command
-        .get_positionals()
-        .filter(shown)
-        .map(argument)
-        .collect();
+    let positionals: Vec<String> = command.get_positionals().filter(shown).map(argument).collect();
     if !positionals.is_empty() {
         paragraph(&format!("Arguments:\n\n{}", positionals.join("\n")));
     }
@@ -81,19 +73,13 @@ fn section(page: &mut String, command: &Command) {
     if !options.is_empty() {
         paragraph(&format!("Options:\n\n{}", options.join("\n")));
     }
-    if let Some(after) = command
-        .get_after_long_help()
-        .or_else(|| command.get_after_help())
-    {
+    if let Some(after) = command.get_after_long_help().or_else(|| command.get_after_help()) {
         paragraph(&format!("```text\n{}\n```", plain(after).trim_end()));
     }
 }
 
 fn full_name(command: &Command) -> String {
-    command
-        .get_bin_name()
-        .unwrap_or_else(|| command.get_name())
-        .to_owned()
+    command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned()
 }
 
 /// One list entry: how the argument is written, what it does, what it may be and what it is when left out.
@@ -102,10 +88,7 @@ fn argument(argument: &Arg) -> String {
     if let Some(help) = argument.get_long_help().or_else(|| argument.get_help()) {
         let help = escape(&plain(help));
         // Further paragraphs stay inside the list entry.
-        let indented = help
-            .trim_end()
-            .replace('\n', "\n  ")
-            .replace("\n  \n", "\n\n");
+        let indented = help.trim_end().replace('\n', "\n  ").replace("\n  \n", "\n\n");
         let _ = write!(entry, ": {indented}");
     }
     let values: Vec<_> = argument
@@ -127,10 +110,7 @@ fn argument(argument: &Arg) -> String {
         .iter()
         .map(|value| format!("`{}`", value.to_string_lossy()))
         .collect();
-    if !defaults.is_empty()
-        && argument.get_action().takes_values()
-        && !argument.is_hide_default_value_set()
-    {
+    if !defaults.is_empty() && argument.get_action().takes_values() && !argument.is_hide_default_value_set() {
         let _ = write!(entry, "\n\n  Default: {}", defaults.join(", "));
     }
     entry
@@ -148,25 +128,15 @@ fn spelling(argument: &Arg) -> String {
     if argument.is_positional() || argument.get_action().takes_values() {
         let values = argument.get_value_names().map_or_else(
             || argument.get_id().to_string(),
-            |names| {
-                names
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-                    .join("> <")
-            },
+            |names| names.iter().map(ToString::to_string).collect::<Vec<_>>().join("> <"),
         );
         if !spelling.is_empty() {
             spelling.push(' ');
         }
         let _ = write!(spelling, "<{values}>");
     }
-    if matches!(
-        argument.get_action(),
-        clap::ArgAction::Append | clap::ArgAction::Count
-    ) || argument
-        .get_num_args()
-        .is_some_and(|range| range.max_values() > 1)
+    if matches!(argument.get_action(), clap::ArgAction::Append | clap::ArgAction::Count)
+        || argument.get_num_args().is_some_and(|range| range.max_values() > 1)
     {
         spelling.push('…');
     }

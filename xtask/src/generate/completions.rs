@@ -19,8 +19,7 @@ pub(super) fn add(command: &clap::Command, files: &mut Files) -> Result<()> {
     for &(shell, before, after) in SHELLS {
         let mut text = Vec::new();
         clap_complete::generate(shell, &mut command.clone(), &program, &mut text);
-        let text = String::from_utf8(text)
-            .with_context(|| format!("the {shell} completions are not valid UTF-8"))?;
+        let text = String::from_utf8(text).with_context(|| format!("the {shell} completions are not valid UTF-8"))?;
         files.insert(format!("{FOLDER}/{before}{program}{after}").into(), text);
     }
     Ok(())

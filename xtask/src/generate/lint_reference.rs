@@ -32,11 +32,7 @@ give exit code 1; notes do not.
         );
     }
     for lint in &lints {
-        let _ = write!(
-            page,
-            "\n## `{}`\n\n{}: {}\n",
-            lint.code, lint.severity, lint.summary
-        );
+        let _ = write!(page, "\n## `{}`\n\n{}: {}\n", lint.code, lint.severity, lint.summary);
         if !lint.explanation.trim().is_empty() {
             let _ = write!(page, "\n{}\n", markdown(lint.explanation));
         }

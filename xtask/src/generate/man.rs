@@ -10,17 +10,12 @@ pub(super) fn add(command: &clap::Command, files: &mut Files) -> Result<()> {
     // `berth help lint` shows what `berth-lint.1` holds, so the help command needs no page.
     let mut command = command.clone().disable_help_subcommand(true);
     command.build();
-    let source = format!(
-        "{} {}",
-        command.get_name(),
-        command.get_version().unwrap_or_default()
-    );
+    let source = format!("{} {}", command.get_name(), command.get_version().unwrap_or_default());
     for page in walk(&command) {
         let man = clap_mangen::Man::new(page.clone()).source(source.trim_end());
         let name = man.get_filename();
         let mut text = Vec::new();
-        man.render(&mut text)
-            .with_context(|| format!("cannot render {name}"))?;
+        man.render(&mut text).with_context(|| format!("cannot render {name}"))?;
         let text = String::from_utf8(text).with_context(|| format!("{name} is not valid UTF-8"))?;
         files.insert(format!("{FOLDER}/{name}").into(), with_sections(&text));
     }
@@ -41,10 +36,7 @@ fn with_sections(page: &str) -> String {
         } else if in_extra && line.starts_with(".SH ") {
             in_extra = false;
             lines.extend([".fi".to_owned(), line.to_owned()]);
-        } else if let Some(heading) = line
-            .strip_suffix(':')
-            .filter(|_| in_extra && is_heading(line))
-        {
+        } else if let Some(heading) = line.strip_suffix(':').filter(|_| in_extra && is_heading(line)) {
             // Without text since the last heading, this one takes its place.
             if section_is_empty {
                 lines.truncate(lines.len().saturating_sub(2));
@@ -52,10 +44,7 @@ fn with_sections(page: &str) -> String {
                 lines.push(".fi".to_owned());
             }
             section_is_empty = true;
-            lines.extend([
-                format!(".SH \"{}\"", heading.to_uppercase()),
-                ".nf".to_owned(),
-            ]);
+            lines.extend([format!(".SH \"{}\"", heading.to_uppercase()), ".nf".to_owned()]);
         } else {
             section_is_empty &= line.is_empty();
             lines.push(line.to_owned());

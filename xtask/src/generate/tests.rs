@@ -98,10 +98,7 @@ impl Drop for Folder {
 
 #[test]
 fn every_visible_command_gets_a_man_page_and_every_shell_a_script() {
-    let paths: Vec<String> = sample_files()
-        .keys()
-        .map(|path| path.display().to_string())
-        .collect();
+    let paths: Vec<String> = sample_files().keys().map(|path| path.display().to_string()).collect();
     assert_eq!(
         paths,
         [
