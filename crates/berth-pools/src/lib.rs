@@ -5,6 +5,12 @@
 
 mod membership;
 mod pool;
+mod rollout;
 
 pub use membership::{Membership, MembershipError, NodeLabelView, Placement};
 pub use pool::{MASTER, PoolClass, WORKER};
+pub use rollout::{
+    ConditionStatus, DaemonState, MaxUnavailable, MaxUnavailableError, NodeConditions, NodeState, NodeStateError,
+    PoolCondition, PoolCounts, PoolRollout, RolloutPlan, Timestamp, TimestampError, Waiting, annotation, plan_pool,
+    plan_pools,
+};
