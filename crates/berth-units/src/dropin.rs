@@ -142,6 +142,9 @@ pub fn drop_in(unit: &EffectiveUnit, request: DropInRequest<'_>) -> Result<DropI
     let flag = format!("--node-labels={}", NodeLabels::format(&answer.added));
     let mut text = header(unit.name(), &place);
     for other in unit.list("Service", "ExecStart") {
+        if other.is_refused() {
+            return Err(DropInError::NotRepeatable { place: other.place() });
+        }
         let value = one_line(other.value());
         let line = if std::ptr::eq(other, setting) {
             let index = setting.commands().iter().position(|found| found == command);

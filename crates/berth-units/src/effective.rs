@@ -109,6 +109,7 @@ pub struct Setting {
     path: String,
     assignment: Assignment,
     commands: Vec<ExecCommand>,
+    refused: bool,
 }
 
 impl Setting {
@@ -130,6 +131,11 @@ impl Setting {
     /// The commands of an `Exec*=` setting.
     pub fn commands(&self) -> &[ExecCommand] {
         &self.commands
+    }
+
+    /// Whether systemd stops reading the file at this line. [`Self::commands`] are those in front of the bad one.
+    pub fn is_refused(&self) -> bool {
+        self.refused
     }
 
     /// Where the assignment starts.
@@ -288,38 +294,44 @@ impl EffectiveUnit {
         }
         for assignment in file.assignments() {
             let is_exec = assignment.section() == "Service" && EXEC_KEYS.contains(&assignment.key());
-            let mut commands = Vec::new();
-            if is_exec {
-                let line = ExecLine::parse(assignment.value());
-                for problem in &line.problems {
-                    let (at, column) = assignment.position(problem.at);
-                    self.report(
-                        path,
-                        UnitDiagnostic {
-                            line: at,
-                            column,
-                            message: format!("{}=: {}", assignment.key(), problem.message),
-                            severity: problem.severity,
-                        },
-                    );
-                }
-                if line.is_refused() {
-                    complete = false;
-                    break;
-                }
-                commands = line.commands;
-            }
+            let line = if is_exec {
+                self.read_exec(path, assignment)
+            } else {
+                ExecLine::default()
+            };
+            let refused = line.is_refused();
             self.settings.push(Setting {
                 path: path.to_owned(),
                 assignment: assignment.clone(),
-                commands,
+                commands: line.commands,
+                refused,
             });
+            // systemd keeps the commands in front of the bad one and reads no further.
+            if refused {
+                complete = false;
+                break;
+            }
         }
         self.sources.push(Source {
             path: path.to_owned(),
             file,
         });
         complete
+    }
+
+    fn read_exec(&mut self, path: &str, assignment: &Assignment) -> ExecLine {
+        let line = ExecLine::parse(assignment.value());
+        for problem in &line.problems {
+            let (at, column) = assignment.position(problem.at);
+            let diagnostic = UnitDiagnostic {
+                line: at,
+                column,
+                message: format!("{}=: {}", assignment.key(), problem.message),
+                severity: problem.severity,
+            };
+            self.report(path, diagnostic);
+        }
+        line
     }
 
     fn report(&mut self, path: &str, diagnostic: UnitDiagnostic) {
@@ -355,6 +367,7 @@ impl EffectiveUnit {
         for setting in self.all(section, key) {
             match key_kind(key) {
                 KeyKind::List if setting.value().is_empty() => list.clear(),
+                KeyKind::List if setting.refused && setting.commands.is_empty() => {}
                 KeyKind::Dependency if setting.value().is_empty() => {}
                 KeyKind::List | KeyKind::Dependency => list.push(setting),
                 KeyKind::Single => list = vec![setting],
@@ -449,7 +462,7 @@ impl EffectiveUnit {
         environment.set_specifier('i', prefix.split_once('@').map_or("", |(_, instance)| instance));
 
         for setting in self.list("Service", "Environment") {
-            for (at, assignment) in assignments(setting.value()).unwrap_or_default() {
+            for (at, assignment) in assignments(setting.value()) {
                 let assignment = environment.expand_specifiers(&assignment, &mut Vec::new());
                 if let Some((name, value)) = assignment.split_once('=')
                     && is_variable_name(name)
@@ -492,7 +505,7 @@ impl EffectiveUnit {
             }
         }
         for setting in self.list("Service", "UnsetEnvironment") {
-            for (_, name) in assignments(setting.value()).unwrap_or_default() {
+            for (_, name) in assignments(setting.value()) {
                 environment.unset(&name);
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     diagnostic::Place,
     exec::ExecCommand,
-    words::{Splitting, words},
+    words::{Splitting, next_word, words},
 };
 
 mod env_file;
@@ -263,12 +263,16 @@ pub(crate) fn lone_variable(word: &str) -> Option<&str> {
     word.strip_prefix('$').filter(|name| !name.starts_with(['{', '$']))
 }
 
-/// The assignments of one `Environment=` value, in order, with the byte where each starts.
-pub(crate) fn assignments(value: &str) -> Result<Vec<(usize, String)>, crate::words::Unbalanced> {
-    Ok(words(value, Splitting::Setting)?
-        .into_iter()
-        .map(|word| (word.span.start, word.text))
-        .collect())
+/// The assignments of one `Environment=` value, in order, with the byte where each starts. systemd takes what stands in
+/// front of a bad word and drops the rest.
+pub(crate) fn assignments(value: &str) -> Vec<(usize, String)> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    while let Ok(Some((word, next))) = next_word(value, at, Splitting::Assignment) {
+        all.push((word.span.start, word.text));
+        at = next;
+    }
+    all
 }
 
 /// Whether a text can name a variable.

@@ -20,7 +20,7 @@ pub struct ExecCommand {
 }
 
 /// All commands of one value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExecLine {
     /// The commands, one for each part between lone semicolons.
     pub commands: Vec<ExecCommand>,
@@ -79,10 +79,7 @@ impl ExecCommand {
 impl ExecLine {
     /// Splits one value. A value of blanks only gives no command: it resets the list.
     pub fn parse(value: &str) -> Self {
-        let mut line = Self {
-            commands: Vec::new(),
-            problems: Vec::new(),
-        };
+        let mut line = Self::default();
         let mut at = 0;
         while let Some(next) = line.command(value, at) {
             at = next;
@@ -100,7 +97,8 @@ impl ExecLine {
         let (first, mut at) = match next_word(value, from, Splitting::Setting) {
             Ok(found) => found?,
             Err(unbalanced) => {
-                self.unbalanced(unbalanced, Severity::Error);
+                // Unlike a bad argument, a bad first word does not make systemd refuse the unit.
+                self.unbalanced(unbalanced, Severity::Warning);
                 return None;
             }
         };
@@ -233,8 +231,11 @@ fn bad_path(path: &str) -> Option<String> {
     if path.is_empty() {
         return Some("the command line has no program".to_owned());
     }
-    if path.chars().any(char::is_control) {
-        return Some("the program's path has a control character".to_owned());
+    if path
+        .chars()
+        .any(|c| c.is_ascii_control() || matches!(c, '"' | '\'' | '\\'))
+    {
+        return Some("the program's path has a control character, a quote or a backslash".to_owned());
     }
     if path.ends_with('/') {
         return Some(format!("`{path}` names a directory, not a program"));

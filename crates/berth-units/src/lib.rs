@@ -19,6 +19,8 @@ mod exec;
 mod hooks;
 mod kubelet;
 mod labels_file;
+#[cfg(test)]
+mod oracle;
 mod unit_file;
 mod words;
 

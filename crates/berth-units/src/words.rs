@@ -7,8 +7,10 @@ use crate::unit_file::is_blank;
 /// Which of systemd's splitting rules hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Splitting {
-    /// Command lines and `Environment=`: quotes, C escapes; an unknown escape stays as it is written.
+    /// Command lines: quotes, C escapes; an unknown escape stays as it is written.
     Setting,
+    /// `Environment=`: quotes, C escapes; an unknown escape is as bad as an open quote.
+    Assignment,
     /// The value of a `$VARIABLE` that stands alone: quotes, a backslash makes the next character plain, and an open
     /// quote ends with the text.
     Variable,
@@ -42,6 +44,7 @@ pub(crate) fn next_word(value: &str, from: usize, splitting: Splitting) -> Resul
     }
     let taken = match splitting {
         Splitting::Variable => take(bytes, start, Rules::VARIABLE).map(|taken| (taken, false)),
+        Splitting::Assignment => take(bytes, start, Rules::STRICT).map(|taken| (taken, false)),
         // systemd tries the strict rules first and repeats the word with the relaxed ones.
         Splitting::Setting => take(bytes, start, Rules::STRICT)
             .map(|taken| (taken, false))

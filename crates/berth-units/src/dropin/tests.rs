@@ -5,6 +5,7 @@ use crate::effective::EnvFileContent;
 
 mod platforms;
 mod shapes;
+mod systemd;
 
 fn set(text: &str) -> LabelSet {
     NodeLabels::parse([text]).valid()
@@ -263,7 +264,7 @@ fn a_path_cannot_break_out_of_the_comment() {
 
 fn word() -> impl Strategy<Value = String> {
     prop_oneof![
-        "--[a-z]{1,4}=[a-z%$]{0,4}",
+        "--[a-z]{1,4}=[a-z$]{0,4}(%%)?",
         Just("--node-labels=x=y,pool=old".to_owned()),
         Just("--node-labels x=z".to_owned()),
         Just("--node_labels=${LABELS}".to_owned()),

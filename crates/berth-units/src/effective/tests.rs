@@ -1,5 +1,7 @@
 use super::*;
 
+mod systemd;
+
 fn tree(files: &[(&str, &str)]) -> UnitTree {
     let mut tree = UnitTree::new();
     for (path, text) in files {

@@ -2,10 +2,10 @@
 
 use super::*;
 
-struct Shape {
+pub(super) struct Shape {
     name: &'static str,
-    unit: &'static str,
-    drop_ins: &'static [(&'static str, &'static str)],
+    pub(super) unit: &'static str,
+    pub(super) drop_ins: &'static [(&'static str, &'static str)],
     /// The argument list that systemd runs without Berth.
     argv: &'static [&'static str],
     /// The same with Berth's drop-in; `None` where it is refused.
@@ -15,7 +15,7 @@ struct Shape {
 
 const FLAG: &str = "--node-labels=pool=rwn";
 
-const SHAPES: &[Shape] = &[
+pub(super) const SHAPES: &[Shape] = &[
     Shape {
         name: "one line",
         unit: "ExecStart=/usr/bin/kubelet --node-labels=a=b --v=2",

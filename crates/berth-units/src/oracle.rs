@@ -1,0 +1,128 @@
+//! What the real systemd makes of unit files, for tests. Its test mode loads units and prints them without starting
+//! anything; where there is no systemd, the tests that ask it have nothing to compare with.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+/// A unit as systemd loaded it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Loaded {
+    /// `loaded`, `bad-setting`, `error`, `masked`.
+    pub(crate) state: String,
+    /// The argument lists of `ExecStart=`.
+    pub(crate) argv: Vec<Vec<String>>,
+    /// What `Environment=` sets.
+    pub(crate) environment: BTreeMap<String, String>,
+}
+
+/// Lets systemd load the unit files (path below the unit directory, content). `None` where that cannot be done.
+pub(crate) fn load(files: &[(String, Vec<u8>)]) -> Option<BTreeMap<String, Loaded>> {
+    const CONTROL: (&str, &[u8]) = ("control.service", b"[Service]\nExecStart=/bin/control 'a b'\n");
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let systemd = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"]
+        .into_iter()
+        .map(Path::new)
+        .find(|path| path.exists())?;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let root = std::env::temp_dir().join(format!("berth-units-{}-{number}", std::process::id()));
+    let units = root.join("units");
+    let run = root.join("run");
+    fs::create_dir_all(&units).unwrap();
+    fs::create_dir_all(&run).unwrap();
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o777)).unwrap();
+    let mut names = vec![CONTROL.0.to_owned()];
+    fs::write(units.join(CONTROL.0), CONTROL.1).unwrap();
+    for (path, content) in files {
+        let target = units.join(path);
+        if let Some(directory) = target.parent() {
+            fs::create_dir_all(directory).unwrap();
+        }
+        fs::write(target, content).unwrap();
+        if !path.contains('/') {
+            names.push(path.clone());
+        }
+    }
+    fs::write(units.join("all.target"), format!("[Unit]\nWants={}\n", names.join(" "))).unwrap();
+
+    // Test mode refuses to run as root.
+    let as_nobody = run_test_mode(Path::new("setpriv"), Some(systemd), &units, &run);
+    let output = as_nobody
+        .filter(|output| output.status.success())
+        .or_else(|| run_test_mode(systemd, None, &units, &run));
+    fs::remove_dir_all(&root).unwrap();
+    let loaded = read_dump(&String::from_utf8_lossy(&output?.stdout));
+    // A systemd that does not print this unit as expected is not one that this reader understands.
+    let control = loaded.get(CONTROL.0)?;
+    (control.argv == [["/bin/control", "a b"]]).then_some(loaded)
+}
+
+fn run_test_mode(program: &Path, systemd: Option<&Path>, units: &PathBuf, run: &PathBuf) -> Option<Output> {
+    let mut command = Command::new(program);
+    if let Some(systemd) = systemd {
+        command
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+            .arg(systemd);
+    }
+    command
+        .args(["--test", "--user", "--unit=all.target"])
+        .env("HOME", run)
+        .env("XDG_RUNTIME_DIR", run)
+        .env("SYSTEMD_UNIT_PATH", units)
+        .output()
+        .ok()
+}
+
+fn read_dump(dump: &str) -> BTreeMap<String, Loaded> {
+    let mut loaded: BTreeMap<String, Loaded> = BTreeMap::new();
+    let mut unit = String::new();
+    let mut key = String::new();
+    for line in dump.lines() {
+        let text = line.trim();
+        if let Some(name) = line.trim_start().strip_prefix("-> Unit ") {
+            unit = name.trim_end_matches(':').to_owned();
+        } else if let Some(state) = text.strip_prefix("Unit Load State: ") {
+            loaded.entry(unit.clone()).or_default().state = state.to_owned();
+        } else if let Some((name, value)) = line
+            .trim_start()
+            .strip_prefix("Environment: ")
+            .and_then(|text| text.split_once('='))
+        {
+            let environment = &mut loaded.entry(unit.clone()).or_default().environment;
+            environment.insert(name.to_owned(), value.to_owned());
+        } else if let Some(name) = text.strip_prefix("-> Exec") {
+            key = name.trim_end_matches(':').to_owned();
+        } else if let Some(words) = text.strip_prefix("Command Line: ")
+            && key == "Start"
+        {
+            loaded.entry(unit.clone()).or_default().argv.push(unquote(words));
+        }
+    }
+    loaded
+}
+
+/// Splits a command line that systemd printed in shell quotes.
+fn unquote(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut chars = line.chars();
+    let mut word: Option<String> = None;
+    let mut quoted = false;
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' if !quoted => words.extend(word.take()),
+            '"' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            '\\' => word.get_or_insert_default().extend(chars.next()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
