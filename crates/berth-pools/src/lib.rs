@@ -3,12 +3,19 @@
 //! Everything here is a pure function of its arguments. Pools are wire-compatible with OpenShift's
 //! `machineconfiguration.openshift.io/v1`; where Berth behaves better than the original the doc comment says so.
 
+mod machine_config;
 mod membership;
 mod pool;
+mod render;
 mod rollout;
 
+pub use machine_config::{GENERATED_BY, MachineConfig, MachineConfigError, MachineConfigSpec, ROLE_LABEL, merge_order};
 pub use membership::{Membership, MembershipError, NodeLabelView, Placement};
 pub use pool::{MASTER, PoolClass, WORKER};
+pub use render::{
+    EXTENSIONS, OS_IMAGE_OVERRIDDEN, RELEASE_IMAGE_VERSION, RenderError, RenderOptions, RenderProblem, RenderWarning,
+    Rendered, SIZE_LIMIT, SelectError, render, select, validate,
+};
 pub use rollout::{
     ConditionStatus, DaemonState, MaxUnavailable, MaxUnavailableError, NodeConditions, NodeState, NodeStateError,
     PoolCondition, PoolCounts, PoolRollout, RolloutPlan, Timestamp, TimestampError, Waiting, annotation, plan_pool,
