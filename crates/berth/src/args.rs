@@ -37,10 +37,10 @@ pub(crate) use self::{
     subcommand_required = true,
     after_help = "\
 Examples:
-  berth lint -f site/                      find every mistake, with file and line
+  berth lint -f site/                      every mistake, with file and line
   berth resolve -f site/                   pool and labels of every node
-  berth explain -f site/ --node NAME       where the labels of one node come from
-  berth plan -f site/ --nodes nodes.yaml   what would change on the live nodes
+  berth explain -f site/ --node NAME       where one node's labels come from
+  berth plan -f site/ --nodes nodes.yaml   what would change on live nodes
 
 Exit codes:
   0  done

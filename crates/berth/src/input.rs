@@ -23,8 +23,9 @@ const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 pub(crate) struct InputFile {
     /// The path as the user wrote it, extended below a folder.
     pub(crate) name: String,
-    /// The content.
-    pub(crate) text: String,
+    /// The content, or why it is no text. Whether that ends the run is for the command to say: `berth lint` reports it
+    /// among the other mistakes.
+    pub(crate) text: Result<String, DecodeError>,
 }
 
 /// Why a path could not be read.
@@ -77,6 +78,18 @@ pub(crate) fn read(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Vec<InputF
     }
 }
 
+/// Reads all paths and accepts nothing but text.
+pub(crate) fn read_text(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Vec<(String, String)>, Vec<InputError>> {
+    let (mut texts, mut errors) = (Vec::new(), Vec::new());
+    for InputFile { name, text } in read(paths, stdin)? {
+        match text {
+            Ok(text) => texts.push((name, text)),
+            Err(source) => errors.push(InputError::NotText { path: name, source }),
+        }
+    }
+    if errors.is_empty() { Ok(texts) } else { Err(errors) }
+}
+
 struct Reader<'a> {
     stdin: &'a mut dyn Read,
     stdin_read: bool,
@@ -106,7 +119,7 @@ impl Reader<'_> {
         self.stdin_read = true;
         let mut bytes = Vec::new();
         match self.stdin.read_to_end(&mut bytes) {
-            Ok(_) => self.text(STDIN_NAME.to_owned(), &bytes),
+            Ok(_) => self.bytes(STDIN_NAME.to_owned(), &bytes),
             Err(source) => self.errors.push(InputError::Unreadable {
                 path: STDIN_NAME.to_owned(),
                 source,
@@ -119,16 +132,16 @@ impl Reader<'_> {
             return;
         }
         match fs::read(path) {
-            Ok(bytes) => self.text(display(path), &bytes),
+            Ok(bytes) => self.bytes(display(path), &bytes),
             Err(error) => self.errors.push(unreadable(path, error)),
         }
     }
 
-    fn text(&mut self, name: String, bytes: &[u8]) {
-        match decode(bytes) {
-            Ok(text) => self.files.push(InputFile { name, text }),
-            Err(source) => self.errors.push(InputError::NotText { path: name, source }),
-        }
+    fn bytes(&mut self, name: String, bytes: &[u8]) {
+        self.files.push(InputFile {
+            name,
+            text: decode(bytes),
+        });
     }
 
     fn folder(&mut self, folder: &Path) {

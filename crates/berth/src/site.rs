@@ -10,7 +10,7 @@ use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject, load};
 
 use crate::{
     failure::Failure,
-    input::{self, InputFile},
+    input,
     output::{Printer, close_matches},
 };
 
@@ -28,16 +28,39 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// Reads the paths of `-f`.
     pub(crate) fn read(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Self, Failure> {
-        let files = input::read(paths, stdin).map_err(Failure::Input)?;
+        let texts = input::read_text(paths, stdin).map_err(Failure::Input)?;
+        Ok(Self::new(texts, |_| Vec::new()))
+    }
+
+    /// Reads the paths of `-f`; a file that is no text becomes a finding like any other mistake.
+    pub(crate) fn read_with_mistakes(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Self, Failure> {
+        let mut texts = Vec::new();
+        let mut not_text = Vec::new();
+        for file in input::read(paths, stdin).map_err(Failure::Input)? {
+            match file.text {
+                Ok(text) => texts.push((file.name, text)),
+                Err(error) => not_text.push((file.name, error)),
+            }
+        }
+        Ok(Self::new(texts, |sources| {
+            not_text
+                .into_iter()
+                .map(|(name, error)| error.to_diagnostic(sources.add(name, "")))
+                .collect()
+        }))
+    }
+
+    fn new(texts: Vec<(String, String)>, more: impl FnOnce(&mut Sources) -> Vec<Diagnostic>) -> Self {
         let mut sources = Sources::new();
-        let (documents, mut diagnostics) = parse_all(&mut sources, files);
+        let (documents, mut diagnostics) = parse_all(&mut sources, texts);
+        diagnostics.extend(more(&mut sources));
         let (site, findings) = load(&sources, &documents);
         diagnostics.extend(findings);
-        Ok(Self {
+        Self {
             sources,
             site,
             diagnostics,
-        })
+        }
     }
 
     /// Reads the live nodes of `--nodes`. They stay apart from the Nodes among the documents.
@@ -47,8 +70,8 @@ impl Loaded {
         stdin: &mut dyn Read,
         printer: &mut Printer<'_>,
     ) -> Result<Vec<ObservedNode>, Failure> {
-        let files = input::read(&[path.to_owned()], stdin).map_err(Failure::Input)?;
-        let (documents, mut diagnostics) = parse_all(&mut self.sources, files);
+        let texts = input::read_text(&[path.to_owned()], stdin).map_err(Failure::Input)?;
+        let (documents, mut diagnostics) = parse_all(&mut self.sources, texts);
         let (site, findings) = load(&self.sources, &documents);
         diagnostics.extend(findings);
         if site.observed.is_empty() && diagnostics.is_empty() {
@@ -108,11 +131,11 @@ pub(crate) fn subject<'a>(resolver: &'a Resolver<'_>, name: &str) -> Result<&'a 
     })
 }
 
-fn parse_all(sources: &mut Sources, files: Vec<InputFile>) -> (Vec<Document>, Vec<Diagnostic>) {
+fn parse_all(sources: &mut Sources, texts: Vec<(String, String)>) -> (Vec<Document>, Vec<Diagnostic>) {
     let mut documents = Vec::new();
     let mut diagnostics = Vec::new();
-    for file in files {
-        let id = sources.add(file.name, file.text);
+    for (name, text) in texts {
+        let id = sources.add(name, text);
         let parsed = parse(sources, id);
         documents.extend(parsed.documents);
         diagnostics.extend(parsed.diagnostics);

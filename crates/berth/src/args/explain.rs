@@ -10,7 +10,7 @@ use super::{Files, FlavourArg, Output};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  berth explain -f examples/telco-site --node NAME
+  berth explain -f examples/telco-site --node atlngamaw01
   berth explain -f site/ --node NAME --label node-role.kubernetes.io/infra
   berth explain -f site/ --node NAME --flavour openshift -o json")]
 pub(crate) struct ExplainArgs {

@@ -13,8 +13,9 @@ use super::{Files, FlavourArg, Output};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kubectl get nodes -o yaml > nodes.yaml && berth plan -f site/ --nodes nodes.yaml
+  berth plan -f examples/telco-site --nodes examples/telco-cluster/nodes.yaml
   kubectl get nodes -o json | berth plan -f site/ --nodes -
+  berth plan -f site/ --nodes nodes.yaml -o wide
   berth plan -f site/ --nodes nodes.yaml --promenade -o json")]
 pub(crate) struct PlanArgs {
     #[command(flatten)]

@@ -15,7 +15,8 @@ use super::{Files, Output};
 #[command(after_help = "\
 Examples:
   berth pools -f examples/telco-site
-  kubectl get nodes -o yaml > nodes.yaml && berth pools -f site/ --nodes nodes.yaml
+  kubectl get nodes -o yaml > nodes.yaml
+  berth pools -f site/ --nodes nodes.yaml
   kubectl get nodes -o json | berth pools -f site/ --nodes - -o json")]
 pub(crate) struct PoolsArgs {
     #[command(flatten)]

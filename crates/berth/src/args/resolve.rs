@@ -13,8 +13,8 @@ use super::{Files, FlavourArg, Output};
 Examples:
   berth resolve -f examples/telco-site
   berth resolve -f site/ -o wide
-  berth resolve -f site/ --node rack1-worker-01 -o yaml
-  berth resolve -f site/ -o json | jq -r '.[] | select(.pool == \"infra\") | .node'")]
+  berth resolve -f examples/telco-site --node atlngamaw01 -o yaml
+  berth resolve -f site/ -o json | jq '.[] | {node, pool}'")]
 pub(crate) struct ResolveArgs {
     #[command(flatten)]
     pub(crate) files: Files,

@@ -18,9 +18,9 @@ use super::Output;
     group = ArgGroup::new("source").required(true).args(["selector", "file"]),
     after_help = "\
 Examples:
-  berth selector --to-map '{\"matchLabels\": {\"rack\": \"r1\"}}'
-  berth selector --invert '{matchExpressions: [{key: rack, operator: In, values: [r1, r2]}]}' --choose rack=r1
+  berth selector --to-map '{matchLabels: {rack: r1}}'
   berth selector --invert -f pool.yaml
+  berth selector --invert -f pool.yaml --choose zone=a
   kubectl get mcp infra -o yaml | berth selector --invert -f -"
 )]
 pub(crate) struct SelectorArgs {

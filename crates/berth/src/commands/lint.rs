@@ -26,7 +26,7 @@ pub(crate) fn run(args: &LintArgs, stdin: &mut dyn Read, printer: &mut Printer<'
         printer.report(args.output.format, &Codes(lints()))?;
         return Ok(Exit::Done);
     }
-    let loaded = Loaded::read(&args.paths, stdin)?;
+    let loaded = Loaded::read_with_mistakes(&args.paths, stdin)?;
     let resolver = Resolver::new(&loaded.site, args.flavour.flavour.into());
     let resolutions = resolver.resolve_all();
     let mut diagnostics = check(&resolver, &resolutions);

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
     io::Read,
 };
 
@@ -14,7 +15,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     findings,
-    output::{Printer, Report, Table, counted},
+    output::{Printer, Report, Table, counted, printable},
     site::{Loaded, stdin_once},
 };
 
@@ -110,8 +111,9 @@ impl Serialize for PlanReport<'_> {
 
 impl Report for PlanReport<'_> {
     fn text(&self, wide: bool) -> String {
-        let table = if wide { self.wide_table() } else { self.table() };
-        format!("{table}\n{}\n", sentence(&self.0.totals))
+        let table = self.table(wide);
+        let details = if wide { self.details() } else { String::new() };
+        format!("{table}\n{details}{}\n", sentence(&self.0.totals))
     }
 
     fn names(&self) -> Vec<String> {
@@ -120,8 +122,8 @@ impl Report for PlanReport<'_> {
 }
 
 impl PlanReport<'_> {
-    fn table(&self) -> Table {
-        let mut table = Table::new([
+    fn table(&self, wide: bool) -> Table {
+        let mut headers = vec![
             "NODE",
             "STATE",
             "POOL",
@@ -131,7 +133,11 @@ impl PlanReport<'_> {
             "KEEP",
             "CONFLICTS",
             "REBOOT",
-        ]);
+        ];
+        if wide {
+            headers.push("REASON");
+        }
+        let mut table = Table::new(headers);
         for plan in &self.0.nodes {
             let counts = [
                 plan.set.len().saturating_sub(plan.changed.len()),
@@ -143,48 +149,43 @@ impl PlanReport<'_> {
             let mut row = vec![plan.node.to_string(), state(plan).to_owned(), pool(plan)];
             row.extend(counts.map(|count| count.to_string()));
             row.push(reboot(plan).to_owned());
+            if wide {
+                row.push(plan.reboot.reason.clone());
+            }
             table.row(row);
         }
         table
     }
 
-    fn wide_table(&self) -> Table {
-        let mut table = Table::new([
-            "NODE",
-            "STATE",
-            "POOL",
-            "SET",
-            "CHANGE",
-            "REMOVE",
-            "CONFLICTS",
-            "REBOOT",
-            "REASON",
-        ]);
+    /// Every label that is written or in conflict, below its node: `+` set, `~` changed, `-` removed, `!` in conflict.
+    fn details(&self) -> String {
+        let mut text = String::new();
         for plan in &self.0.nodes {
-            let written = |changed: bool| {
-                let labels: Vec<String> = plan
-                    .set
-                    .iter()
-                    .filter(|(key, _)| plan.changed.contains(*key) == changed)
-                    .map(|(key, value)| format!("{key}={value}"))
-                    .collect();
-                labels.join(",")
-            };
-            let removed: Vec<&str> = plan.remove.iter().map(String::as_str).collect();
-            let conflicts: Vec<&str> = plan.conflicts.iter().map(|conflict| conflict.key.as_str()).collect();
-            table.row([
-                plan.node.to_string(),
-                state(plan).to_owned(),
-                pool(plan),
-                written(false),
-                written(true),
-                removed.join(","),
-                conflicts.join(","),
-                reboot(plan).to_owned(),
-                plan.reboot.reason.clone(),
-            ]);
+            let written = plan.set.iter().map(|(key, value)| {
+                let sign = if plan.changed.contains(key) { '~' } else { '+' };
+                format!("{sign} {key}={value}")
+            });
+            let removed = plan.remove.iter().map(|key| format!("- {key}"));
+            let conflicts = plan.conflicts.iter().map(conflict_line);
+            let lines: Vec<String> = written.chain(removed).chain(conflicts).collect();
+            if lines.is_empty() {
+                continue;
+            }
+            let _ = writeln!(text, "{}", printable(&plan.node));
+            for line in lines {
+                let _ = writeln!(text, "  {}", printable(&line));
+            }
+            text.push('\n');
         }
-        table
+        text
+    }
+}
+
+fn conflict_line(conflict: &Conflict) -> String {
+    let live = conflict.live.as_deref().unwrap_or_default();
+    match &conflict.declared {
+        Some(declared) => format!("! {}: declared `{declared}`, somebody set `{live}`", conflict.key),
+        None => format!("! {}: no longer declared, somebody set `{live}`", conflict.key),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     input,
-    output::{Printer, Report, Table, excerpts},
+    output::{Printer, Report, Table, close_matches, excerpts},
 };
 
 /// How a selector given as argument appears in findings.
@@ -51,6 +51,9 @@ pub(crate) fn run(args: &SelectorArgs, stdin: &mut dyn Read, printer: &mut Print
         )));
     };
     let selector = selector_of(document)?;
+    for key in choices.keys() {
+        known_key(selector.as_ref(), key)?;
+    }
     if args.to_map {
         finish(args, printer, &MapReport::new(selector.as_ref()))
     } else {
@@ -79,12 +82,9 @@ fn add_file(sources: &mut Sources, path: &Path, stdin: &mut dyn Read) -> Result<
             path.display()
         )));
     }
-    let files = input::read(&[PathBuf::from(path)], stdin).map_err(Failure::Input)?;
-    let file = files
-        .into_iter()
-        .next()
-        .ok_or_else(|| argument(format!("`{}` is empty", path.display())))?;
-    Ok(sources.add(file.name, file.text))
+    let texts = input::read_text(&[PathBuf::from(path)], stdin).map_err(Failure::Input)?;
+    let (name, text) = texts.into_iter().next().unwrap_or_default();
+    Ok(sources.add(name, text))
 }
 
 fn choices(texts: &[String]) -> Result<BTreeMap<LabelKey, LabelValue>, Failure> {
@@ -129,6 +129,29 @@ fn selector_of(document: &Document) -> Result<Option<LabelSelector>, Failure> {
             message: format!("this is no label selector: {error}"),
             hint: Some("the fields are `matchLabels` and `matchExpressions`".to_owned()),
         })
+}
+
+/// A choice for a key that the selector does not have is a slip: it would be ignored.
+fn known_key(selector: Option<&LabelSelector>, key: &LabelKey) -> Result<(), Failure> {
+    let keys = || {
+        let labels = selector.into_iter().flat_map(|selector| selector.match_labels.keys());
+        let expressions = selector.into_iter().flat_map(|selector| &selector.match_expressions);
+        labels
+            .chain(expressions.map(|expression| &expression.key))
+            .map(String::as_str)
+    };
+    if keys().any(|known| known == key.as_str()) {
+        return Ok(());
+    }
+    Err(Failure::Unknown {
+        what: "key",
+        name: key.as_str().to_owned(),
+        problem: "is not in the selector".to_owned(),
+        close: close_matches(key.as_str(), keys())
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+    })
 }
 
 fn is_field(key: &str) -> bool {

@@ -46,7 +46,7 @@ fn groups<'a>(sources: &'a Sources, diagnostic: &'a Diagnostic) -> Vec<Group<'a>
     groups
 }
 
-/// The line of a span with the span marked, or only its position where the line is too long.
+/// The line of a span with the span marked, or only its position where there is nothing to show or too much.
 fn place(sources: &Sources, span: Span, kind: AnnotationKind) -> Element<'_> {
     let location = sources.location(span);
     let text = sources.text(span.source);
@@ -54,7 +54,7 @@ fn place(sources: &Sources, span: Span, kind: AnnotationKind) -> Element<'_> {
     let name = printable(sources.name(span.source));
     let line_number = location.line as usize;
     let shown = text.get(line.clone()).unwrap_or_default();
-    if shown.len() > LONGEST_LINE {
+    if shown.len() > LONGEST_LINE || text.is_empty() {
         return Origin::path(name)
             .line(line_number)
             .char_column(location.column as usize)

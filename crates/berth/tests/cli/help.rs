@@ -37,6 +37,18 @@ fn collect(command: &clap::Command, above: &str, paths: &mut Vec<String>) {
 }
 
 #[test]
+fn examples_fit_a_terminal_and_stay_whole_when_copied() {
+    fn check(command: &clap::Command) {
+        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in examples.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        command.get_subcommands().for_each(check);
+    }
+    check(&berth::command());
+}
+
+#[test]
 fn clap_accepts_the_definition() {
     berth::command().debug_assert();
 }

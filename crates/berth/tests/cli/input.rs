@@ -16,10 +16,11 @@ fn a_missing_path_is_exit_2_and_every_one_is_named() {
 }
 
 #[test]
-fn a_file_that_is_not_text_is_exit_2() {
+fn a_file_that_is_not_text_is_exit_2_and_a_finding_for_lint() {
     let folder = Folder::new();
-    folder.write("pool.yaml", b"kind: \xff\xfe\n");
-    insta::assert_snapshot!(folder.line("lint -f ."));
+    folder.write("bad.yaml", b"kind: \xff\xfe\n").write("good.yaml", BROKEN);
+    insta::assert_snapshot!("not_text", folder.line("resolve -f ."));
+    insta::assert_snapshot!("not_text_lint", folder.line("lint -f ."));
 }
 
 #[test]

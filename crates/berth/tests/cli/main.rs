@@ -2,6 +2,8 @@
 
 // Marked as tests, so that helpers may unwrap too.
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod run;
 #[cfg(test)]
 mod site;

@@ -121,6 +121,9 @@ fn what_is_no_selector_is_exit_2() {
     }
     let outcome = invert("{}", &["--choose", "-=x"]);
     assert_eq!(outcome.exit, 2, "{outcome}");
+    let outcome = invert("{matchLabels: {rack: r1}}", &["--choose", "rakc=r1"]);
+    assert_eq!(outcome.exit, 2, "{outcome}");
+    assert!(outcome.stderr.contains("did you mean `rack`?"), "{outcome}");
     let node = with_stdin(
         "selector --invert -f -",
         "apiVersion: v1\nkind: Node\nmetadata: {name: one}\n",

@@ -22,16 +22,17 @@ fn a_pipe_gets_no_colours_unless_they_are_forced() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let mut child = command()
-        .args(["lint", "--list"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    for format in ["table", "json", "yaml", "name"] {
+        let mut child = command()
+            .args(["resolve", "-f", "tests/fixtures/conflict", "-o", format])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{format}");
+    }
 }
 
 #[cfg(target_os = "linux")]
