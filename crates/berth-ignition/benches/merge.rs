@@ -30,11 +30,7 @@ fn config(number: usize) -> Config {
         } else {
             format!("/etc/shared/{}", (number * FILES + nth) % 100)
         };
-        config.set_file(file(
-            path,
-            0o644,
-            format!("contents {number} {nth}\n").repeat(20),
-        ));
+        config.set_file(file(path, 0o644, format!("contents {number} {nth}\n").repeat(20)));
     }
     let unit = serde_json::from_value(serde_json::json!({"units": [{
         "name": "kubelet.service",
@@ -45,10 +41,7 @@ fn config(number: usize) -> Config {
 }
 
 #[expect(clippy::print_stdout, reason = "the figure is what a bench is for")]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a bench measures time by the clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "a bench measures time by the clock")]
 fn merge(criterion: &mut Criterion) {
     let configs = configs();
     criterion.bench_function("merge 500 configs of ten files", |bencher| {

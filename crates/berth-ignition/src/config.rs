@@ -30,9 +30,7 @@ impl Config {
 
     /// A config translated from the version its author wrote.
     pub(crate) fn written_as(written_in: SpecVersion, mut body: types::Config) -> Self {
-        SpecVersion::LATEST
-            .as_str()
-            .clone_into(&mut body.ignition.version);
+        SpecVersion::LATEST.as_str().clone_into(&mut body.ignition.version);
         Self { written_in, body }
     }
 
@@ -76,12 +74,7 @@ impl Config {
     ///
     /// This is no merge: nothing of the old file stays.
     pub fn set_file(&mut self, file: types::File) {
-        let files = self
-            .body
-            .storage
-            .get_or_insert_default()
-            .files
-            .get_or_insert_default();
+        let files = self.body.storage.get_or_insert_default().files.get_or_insert_default();
         match files.iter_mut().find(|old| old.path == file.path) {
             Some(old) => *old = file,
             None => files.push(file),

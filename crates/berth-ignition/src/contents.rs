@@ -16,12 +16,7 @@ pub fn file(path: impl Into<String>, mode: u32, contents: impl AsRef<[u8]>) -> t
 }
 
 /// A file with these bytes in a chosen encoding.
-pub fn file_as(
-    path: impl Into<String>,
-    mode: u32,
-    contents: impl AsRef<[u8]>,
-    encoding: Encoding,
-) -> types::File {
+pub fn file_as(path: impl Into<String>, mode: u32, contents: impl AsRef<[u8]>, encoding: Encoding) -> types::File {
     types::File {
         mode: Some(i64::from(mode)),
         overwrite: Some(true),

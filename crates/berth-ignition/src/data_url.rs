@@ -84,7 +84,7 @@ pub enum DecodeError {
 
 /// Decodes a `data:` URL to the bytes it spells, without decompressing them.
 pub fn decode_data_url(url: &str) -> Result<Vec<u8>, DecodeError> {
-    let rest = strip_scheme(url).ok_or(DecodeError::NotData)?;
+    let rest = url.strip_prefix("data:").ok_or(DecodeError::NotData)?;
     let (header, data) = split_header(rest)?;
     let base64 = check_header(header)?;
     if base64 {
@@ -199,9 +199,7 @@ pub(crate) fn hex(byte: u8) -> Option<u8> {
 /// Compresses without a time stamp or file name, so that the bytes depend on
 /// nothing but the input.
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzBuilder::new()
-        .mtime(0)
-        .write(Vec::new(), Compression::best());
+    let mut encoder = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
     // Writing to memory cannot fail.
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
     written.unwrap_or_default()
@@ -218,12 +216,6 @@ fn gunzip(bytes: &[u8], limit: u64) -> Result<Vec<u8>, DecodeError> {
     } else {
         Err(DecodeError::TooLarge { limit })
     }
-}
-
-/// The text after `data:`; the scheme is written in any case.
-pub(crate) fn strip_scheme(url: &str) -> Option<&str> {
-    let (scheme, rest) = url.split_once(':')?;
-    scheme.eq_ignore_ascii_case("data").then_some(rest)
 }
 
 /// Splits at the comma that ends the header. Commas inside a quoted parameter
@@ -253,11 +245,8 @@ fn check_header(header: &str) -> Result<bool, DecodeError> {
         Some((media, parameters)) => (media, Some(parameters)),
         None => (header, None),
     };
-    if !media.is_empty() {
-        let (kind, subtype) = media.split_once('/').ok_or_else(malformed)?;
-        if !is_token(kind) || !is_token(subtype) {
-            return Err(malformed());
-        }
+    if !media.is_empty() && !is_media_type(media) {
+        return Err(malformed());
     }
     let Some(parameters) = parameters else {
         return Ok(false);
@@ -277,6 +266,17 @@ fn check_header(header: &str) -> Result<bool, DecodeError> {
         }
     }
     Ok(base64)
+}
+
+/// Only the registered top-level types and `x-` ones are taken.
+fn is_media_type(media: &str) -> bool {
+    const TYPES: [&str; 7] = ["application", "audio", "image", "message", "multipart", "text", "video"];
+    let Some((kind, subtype)) = media.split_once('/') else {
+        return false;
+    };
+    let private = kind.starts_with("x-") || kind.starts_with("X-");
+    let known = TYPES.iter().any(|known| kind.starts_with(known));
+    (private || known) && is_token(kind) && (subtype.is_empty() || is_token(subtype))
 }
 
 fn split_parameters(parameters: &str) -> Vec<&str> {
@@ -299,21 +299,25 @@ fn split_parameters(parameters: &str) -> Vec<&str> {
 }
 
 fn is_parameter_value(value: &str) -> bool {
-    match value
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-    {
-        Some(quoted) => quoted.is_ascii(),
-        None => is_token(value),
+    let Some(quoted) = value.strip_prefix('"') else {
+        return is_token(value);
+    };
+    let mut escaped = false;
+    for (at, byte) in quoted.bytes().enumerate() {
+        match byte {
+            128.. => return false,
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at + 1 == quoted.len(),
+            _ => {}
+        }
     }
+    false
 }
 
 fn is_token(text: &str) -> bool {
     const SPECIAL: &str = "()<>@,;:\\\"/[]?=";
-    !text.is_empty()
-        && text
-            .chars()
-            .all(|c| c.is_ascii_graphic() && !SPECIAL.contains(c))
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && !SPECIAL.contains(c))
 }
 
 fn is_url_character(c: char) -> bool {

@@ -11,17 +11,12 @@ use crate::Finding;
 
 /// Reads a typed config and reports, for each key that the type does not
 /// know, its path.
-pub(crate) fn read<T: DeserializeOwned>(
-    json: &Value,
-    mut unknown: impl FnMut(String),
-) -> Result<T, Finding> {
+pub(crate) fn read<T: DeserializeOwned>(json: &Value, mut unknown: impl FnMut(String)) -> Result<T, Finding> {
     let mut track = serde_path_to_error::Track::new();
     let deserializer = serde_path_to_error::Deserializer::new(json, &mut track);
     let mut ignored = |path: serde_ignored::Path<'_>| unknown(ignored_path(&path));
     let read = serde_ignored::deserialize(deserializer, &mut ignored);
-    read.map_err(|error: serde_json::Error| {
-        Finding::error(error_path(&track.path()), error.to_string())
-    })
+    read.map_err(|error: serde_json::Error| Finding::error(error_path(&track.path()), error.to_string()))
 }
 
 /// Removes members that say nothing: null, and empty lists and objects.
@@ -50,12 +45,10 @@ fn is_empty(json: &Value) -> bool {
 
 /// The value at a path as [`Finding::path`] writes it.
 pub(crate) fn at<'a>(json: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.')
-        .skip(1)
-        .try_fold(json, |json, step| match json {
-            Value::Array(elements) => elements.get(step.parse::<usize>().ok()?),
-            other => other.get(step),
-        })
+    path.split('.').skip(1).try_fold(json, |json, step| match json {
+        Value::Array(elements) => elements.get(step.parse::<usize>().ok()?),
+        other => other.get(step),
+    })
 }
 
 fn ignored_path(path: &serde_ignored::Path<'_>) -> String {
@@ -64,9 +57,9 @@ fn ignored_path(path: &serde_ignored::Path<'_>) -> String {
         Path::Root => "$".to_owned(),
         Path::Seq { parent, index } => format!("{}.{index}", ignored_path(parent)),
         Path::Map { parent, key } => format!("{}.{key}", ignored_path(parent)),
-        Path::Some { parent }
-        | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => ignored_path(parent),
+        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => {
+            ignored_path(parent)
+        }
     }
 }
 

@@ -18,7 +18,11 @@ mod json;
 mod merge;
 mod negotiate;
 mod parse;
+#[cfg(test)]
+mod strategy;
 mod translate;
+mod unit_syntax;
+mod url;
 mod validate;
 mod version;
 

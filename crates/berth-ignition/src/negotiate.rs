@@ -31,11 +31,7 @@ pub struct NegotiateError {
 /// gets 2.2.0, a 3.x client its own version or, when it is newer than ours, the
 /// newest.
 pub fn negotiate(accept: Option<&str>) -> Result<SpecVersion, NegotiateError> {
-    let mut items: Vec<Item> = accept
-        .unwrap_or_default()
-        .split(',')
-        .filter_map(Item::parse)
-        .collect();
+    let mut items: Vec<Item> = accept.unwrap_or_default().split(',').filter_map(Item::parse).collect();
     // Stable: of two items with equal quality the first stays first.
     items.sort_by(|a, b| b.quality.total_cmp(&a.quality));
     items
@@ -138,14 +134,8 @@ mod tests {
             (Some("garbage;;;,=,/"), "2.2.0"),
             (Some("application/json"), "2.2.0"),
             (Some("application/vnd.coreos.ignition+json"), "2.2.0"),
-            (
-                Some("application/vnd.coreos.ignition+json;version=x.y.z"),
-                "2.2.0",
-            ),
-            (
-                Some("application/vnd.coreos.ignition+json;version=2.2.0"),
-                "2.2.0",
-            ),
+            (Some("application/vnd.coreos.ignition+json;version=x.y.z"), "2.2.0"),
+            (Some("application/vnd.coreos.ignition+json;version=2.2.0"), "2.2.0"),
             (
                 Some("application/vnd.coreos.ignition+json;version=2.4.0, */*;q=0.1"),
                 "2.2.0",
@@ -164,14 +154,8 @@ mod tests {
                 Some("application/vnd.coreos.ignition+json;version=3.1.0, */*;q=0.1"),
                 "3.1.0",
             ),
-            (
-                Some("application/vnd.coreos.ignition+json; version=3.4.0"),
-                "3.4.0",
-            ),
-            (
-                Some("application/vnd.coreos.ignition+json;version=3.99.0"),
-                "3.5.0",
-            ),
+            (Some("application/vnd.coreos.ignition+json; version=3.4.0"), "3.4.0"),
+            (Some("application/vnd.coreos.ignition+json;version=3.99.0"), "3.5.0"),
             // Quality decides, whatever the order.
             (
                 Some(

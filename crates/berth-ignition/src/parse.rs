@@ -52,9 +52,9 @@ fn read(json: &Value, findings: &mut Vec<Finding>) -> Result<Config, Finding> {
             ),
         ));
     };
-    let version: SpecVersion = version.parse().map_err(|error: UnsupportedVersion| {
-        Finding::error("$.ignition.version", error.to_string())
-    })?;
+    let version: SpecVersion = version
+        .parse()
+        .map_err(|error: UnsupportedVersion| Finding::error("$.ignition.version", error.to_string()))?;
     let body = match version {
         SpecVersion::V2_2 => return translate::read_v2(json, findings),
         SpecVersion::V3_0 => read_as::<v3_0::Config>(json, findings),
@@ -76,8 +76,7 @@ fn read_as<T: DeserializeOwned + Serialize>(
     findings: &mut Vec<Finding>,
 ) -> Result<v3_5::Config, Finding> {
     let typed: T = json::read(json, |path| findings.push(unknown_key(path)))?;
-    let mut carried =
-        serde_json::to_value(typed).map_err(|error| Finding::error("$", error.to_string()))?;
+    let mut carried = serde_json::to_value(typed).map_err(|error| Finding::error("$", error.to_string()))?;
     json::prune(&mut carried);
     // What an old version knows every newer one knows too, so nothing is lost.
     json::read(&carried, |_| {})
@@ -85,10 +84,7 @@ fn read_as<T: DeserializeOwned + Serialize>(
 
 pub(crate) fn unknown_key(path: String) -> Finding {
     let key = path.rsplit('.').next().unwrap_or_default().to_owned();
-    Finding::warning(
-        path,
-        format!("the key `{key}` is unknown and has no effect"),
-    )
+    Finding::warning(path, format!("the key `{key}` is unknown and has no effect"))
 }
 
 #[cfg(test)]

@@ -56,11 +56,7 @@ pub enum TranslateError {
 }
 
 impl TranslateError {
-    fn not_expressible(
-        path: impl Into<String>,
-        target: SpecVersion,
-        reason: impl Into<String>,
-    ) -> Self {
+    fn not_expressible(path: impl Into<String>, target: SpecVersion, reason: impl Into<String>) -> Self {
         Self::NotExpressible {
             path: path.into(),
             target,
@@ -74,31 +70,11 @@ type Step = fn(&Value, SpecVersion) -> Result<Value, TranslateError>;
 
 /// Every step down that exists. What can be served follows from this table.
 const STEPS: [(SpecVersion, SpecVersion, Step); 6] = [
-    (
-        SpecVersion::V3_5,
-        SpecVersion::V3_4,
-        down::step::<v3_4::Config>,
-    ),
-    (
-        SpecVersion::V3_4,
-        SpecVersion::V3_3,
-        down::step::<v3_3::Config>,
-    ),
-    (
-        SpecVersion::V3_3,
-        SpecVersion::V3_2,
-        down::step::<v3_2::Config>,
-    ),
-    (
-        SpecVersion::V3_2,
-        SpecVersion::V3_1,
-        down::step::<v3_1::Config>,
-    ),
-    (
-        SpecVersion::V3_1,
-        SpecVersion::V3_0,
-        down::step::<v3_0::Config>,
-    ),
+    (SpecVersion::V3_5, SpecVersion::V3_4, down::step::<v3_4::Config>),
+    (SpecVersion::V3_4, SpecVersion::V3_3, down::step::<v3_3::Config>),
+    (SpecVersion::V3_3, SpecVersion::V3_2, down::step::<v3_2::Config>),
+    (SpecVersion::V3_2, SpecVersion::V3_1, down::step::<v3_1::Config>),
+    (SpecVersion::V3_1, SpecVersion::V3_0, down::step::<v3_0::Config>),
     (SpecVersion::V3_0, SpecVersion::V2_2, v2_down::step),
 ];
 
@@ -117,9 +93,7 @@ fn route(from: SpecVersion, target: SpecVersion) -> Option<Vec<(SpecVersion, Ste
     let mut here = from;
     while here != target {
         // Each version has one step down and it leads to an older one, so this ends.
-        let &(_, to, step) = STEPS
-            .iter()
-            .find(|(start, to, _)| *start == here && to < start)?;
+        let &(_, to, step) = STEPS.iter().find(|(start, to, _)| *start == here && to < start)?;
         steps.push((to, step));
         here = to;
     }
@@ -167,11 +141,7 @@ pub(crate) fn mask_special_bits(config: &mut Config) {
     let Some(storage) = &mut config.as_v3_5_mut().storage else {
         return;
     };
-    let files = storage
-        .files
-        .iter_mut()
-        .flatten()
-        .map(|file| &mut file.mode);
+    let files = storage.files.iter_mut().flatten().map(|file| &mut file.mode);
     let directories = storage.directories.iter_mut().flatten();
     for mode in files.chain(directories.map(|directory| &mut directory.mode)) {
         *mode = mode.map(|mode| mode & !SPECIAL_BITS);

@@ -74,10 +74,7 @@ impl fmt::Display for SpecVersion {
 
 /// A version that no config can be read in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "spec version `{version}` is not supported; use one of {}",
-    SpecVersion::supported()
-)]
+#[error("spec version `{version}` is not supported; use one of {}", SpecVersion::supported())]
 pub struct UnsupportedVersion {
     /// The version as it was written.
     pub version: String,

@@ -15,7 +15,7 @@ fn decodes_what_ignition_decodes() {
         ("data:text/plain;charset=utf-8;base64,aGk=", b"hi"),
         ("data:;base64,aGVsbG8=", b"hello"),
         ("data:;base64,", b""),
-        ("DATA:,x", b"x"),
+        ("data:x-own/thing,z", b"z"),
         ("data:,+", b"+"),
         ("data:text/plain;name=\"a,b\",x", b"x"),
         ("data:,100%25", b"100%"),
@@ -29,15 +29,11 @@ fn decodes_what_ignition_decodes() {
 fn refuses_with_the_reason() {
     let table = [
         ("http://x/y", "the source is no data URL"),
+        ("DATA:,x", "the source is no data URL"),
+        ("data:foo/bar,x", "the data URL has a malformed media type `foo/bar`"),
         ("data:x", "the data URL has no comma before its data"),
-        (
-            "data:text,x",
-            "the data URL has a malformed media type `text`",
-        ),
-        (
-            "data:;charset,x",
-            "the data URL has a malformed media type `;charset`",
-        ),
+        ("data:text,x", "the data URL has a malformed media type `text`"),
+        ("data:;charset,x", "the data URL has a malformed media type `;charset`"),
         (
             "data:,a b",
             "the data URL has the character ' ', which must be percent-encoded",
@@ -89,16 +85,9 @@ fn a_bomb_stops_at_the_limit() {
 
 #[test]
 fn smallest_picks_by_content() {
-    assert_eq!(
-        encode(b"plain-text", Encoding::Smallest).source,
-        "data:,plain-text"
-    );
+    assert_eq!(encode(b"plain-text", Encoding::Smallest).source, "data:,plain-text");
     let binary: Vec<u8> = (128..=255).collect();
-    assert!(
-        encode(&binary, Encoding::Smallest)
-            .source
-            .starts_with("data:;base64,")
-    );
+    assert!(encode(&binary, Encoding::Smallest).source.starts_with("data:;base64,"));
     let repeated = encode(&vec![b'\n'; 4000], Encoding::Smallest);
     assert_eq!(repeated.compression.as_deref(), Some("gzip"));
 }

@@ -14,12 +14,7 @@ pub(super) fn always<T>(first: T, later: Vec<T>) -> T {
 
 /// An optional value: the last that is there.
 pub(super) fn replace<T>(first: Option<T>, later: Vec<Option<T>>) -> Option<T> {
-    later
-        .into_iter()
-        .rev()
-        .find(Option::is_some)
-        .flatten()
-        .or(first)
+    later.into_iter().rev().find(Option::is_some).flatten().or(first)
 }
 
 /// A section that must be there.
@@ -52,10 +47,7 @@ pub(super) fn keyed<T: Keyed>(first: Option<Vec<T>>, later: Vec<Option<Vec<T>>>)
 }
 
 /// Headers: one without a value takes back the one that was set before.
-pub(super) fn headers(
-    first: Option<HttpHeaders>,
-    later: Vec<Option<HttpHeaders>>,
-) -> Option<HttpHeaders> {
+pub(super) fn headers(first: Option<HttpHeaders>, later: Vec<Option<HttpHeaders>>) -> Option<HttpHeaders> {
     let mut slots = Slots::default();
     for header in entries(first, later) {
         if header.value.is_none() && slots.contains(&header.name) {

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use ignition_config::v3_5::{
-    Cex, Clevis, ClevisCustom, Config, Directory, Disk, Dropin, File, Filesystem, Group,
-    HttpHeadersItem, Ignition, IgnitionConfig, KernelArguments, Link, Luks, NodeGroup, NodeUser,
-    Partition, Passwd, Proxy, Raid, Resource, Security, SecurityTls, Storage, Systemd, Tang,
-    Timeouts, Unit, User, Verification,
+    Cex, Clevis, ClevisCustom, Config, Directory, Disk, Dropin, File, Filesystem, Group, HttpHeadersItem, Ignition,
+    IgnitionConfig, KernelArguments, Link, Luks, NodeGroup, NodeUser, Partition, Passwd, Proxy, Raid, Resource,
+    Security, SecurityTls, Storage, Systemd, Tang, Timeouts, Unit, User, Verification,
 };
 
 use super::{
@@ -182,8 +181,7 @@ impl Merge for String {
 
 impl Merge for Storage {
     fn merge(first: Self, later: Vec<Self>) -> Self {
-        let (mut directories, mut files, mut links) =
-            (Slots::default(), Slots::default(), Slots::default());
+        let (mut directories, mut files, mut links) = (Slots::default(), Slots::default(), Slots::default());
         let (mut disks, mut filesystems, mut luks, mut raid) = (vec![], vec![], vec![], vec![]);
         for version in std::iter::once(first).chain(later) {
             for directory in version.directories.into_iter().flatten() {

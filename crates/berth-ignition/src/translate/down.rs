@@ -28,14 +28,10 @@ pub(super) fn step<T: DeserializeOwned + Serialize>(
     })
     .map_err(|finding| TranslateError::not_expressible(finding.path, target, finding.message))?;
     if let Some(path) = lost {
-        return Err(TranslateError::FieldLost {
-            path,
-            needs,
-            target,
-        });
+        return Err(TranslateError::FieldLost { path, needs, target });
     }
-    let mut json = serde_json::to_value(older)
-        .map_err(|error| TranslateError::not_expressible("$", target, error.to_string()))?;
+    let mut json =
+        serde_json::to_value(older).map_err(|error| TranslateError::not_expressible("$", target, error.to_string()))?;
     json::prune(&mut json);
     Ok(json)
 }
@@ -56,18 +52,14 @@ fn is_default(path: &str, value: &Value) -> bool {
 }
 
 /// Before 3.4 Ignition ignores the special bits, so they would be lost.
-pub(super) fn refuse_special_bits(
-    config: &Config,
-    target: SpecVersion,
-) -> Result<(), TranslateError> {
+pub(super) fn refuse_special_bits(config: &Config, target: SpecVersion) -> Result<(), TranslateError> {
     let Some(storage) = &config.as_v3_5().storage else {
         return Ok(());
     };
     let files = storage.files.iter().flatten().map(|file| file.mode);
     let directories = storage.directories.iter().flatten();
     let directories = directories.map(|directory| directory.mode);
-    let special =
-        |(_, mode): &(usize, Option<i64>)| mode.is_some_and(|mode| mode & SPECIAL_BITS != 0);
+    let special = |(_, mode): &(usize, Option<i64>)| mode.is_some_and(|mode| mode & SPECIAL_BITS != 0);
     let file = files.enumerate().find(special);
     let directory = directories.enumerate().find(special);
     let found = file
@@ -89,19 +81,9 @@ pub(super) fn refuse_special_bits(
 
 /// Judges the config by the rules of the target, so that what is written is
 /// valid there: a hash function, a URL scheme or a filesystem format can be too new.
-pub(super) fn refuse_what_the_rules_forbid(
-    config: &Config,
-    target: SpecVersion,
-) -> Result<(), TranslateError> {
-    match validate_as(config, target)
-        .into_iter()
-        .find(Finding::is_error)
-    {
+pub(super) fn refuse_what_the_rules_forbid(config: &Config, target: SpecVersion) -> Result<(), TranslateError> {
+    match validate_as(config, target).into_iter().find(Finding::is_error) {
         None => Ok(()),
-        Some(finding) => Err(TranslateError::not_expressible(
-            finding.path,
-            target,
-            finding.message,
-        )),
+        Some(finding) => Err(TranslateError::not_expressible(finding.path, target, finding.message)),
     }
 }

@@ -11,12 +11,10 @@ const ROOT: &str = "root";
 
 /// Reads the JSON of spec 3.0 and writes that of 2.2.
 pub(super) fn step(newer: &Value, _target: SpecVersion) -> Result<Value, TranslateError> {
-    let body = super::read_newest(newer).map_err(|finding| {
-        TranslateError::not_expressible(finding.path, TARGET, finding.message)
-    })?;
+    let body = super::read_newest(newer)
+        .map_err(|finding| TranslateError::not_expressible(finding.path, TARGET, finding.message))?;
     let old = config(body)?;
-    serde_json::to_value(old)
-        .map_err(|error| TranslateError::not_expressible("$", TARGET, error.to_string()))
+    serde_json::to_value(old).map_err(|error| TranslateError::not_expressible("$", TARGET, error.to_string()))
 }
 
 fn config(body: types::Config) -> Result<v2::Config, TranslateError> {
@@ -56,17 +54,11 @@ fn ignition(new: types::Ignition) -> v2::Ignition {
     v2::Ignition {
         config: v2::IgnitionConfig {
             append: list(config.merge, reference),
-            replace: config
-                .replace
-                .filter(|replace| replace.source.is_some())
-                .map(reference),
+            replace: config.replace.filter(|replace| replace.source.is_some()).map(reference),
         },
         security: v2::Security {
             tls: v2::Tls {
-                certificate_authorities: list(
-                    tls.and_then(|tls| tls.certificate_authorities),
-                    reference,
-                ),
+                certificate_authorities: list(tls.and_then(|tls| tls.certificate_authorities), reference),
             },
         },
         timeouts: v2::Timeouts {
@@ -195,8 +187,7 @@ impl Mounts {
         let within = |mount: &String| {
             let rest = path.strip_prefix(mount.as_str())?;
             // `/variable` is not on `/var`.
-            rest.starts_with('/')
-                .then(|| (mount.clone(), rest.to_owned()))
+            rest.starts_with('/').then(|| (mount.clone(), rest.to_owned()))
         };
         self.0
             .iter()

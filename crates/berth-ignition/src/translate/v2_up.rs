@@ -55,8 +55,7 @@ pub(crate) fn read_v2(json: &Value, findings: &mut Vec<Finding>) -> Result<Confi
     });
 
     // A pass through JSON drops the sections that stayed empty.
-    let mut carried =
-        serde_json::to_value(body).map_err(|error| Finding::error("$", error.to_string()))?;
+    let mut carried = serde_json::to_value(body).map_err(|error| Finding::error("$", error.to_string()))?;
     json::prune(&mut carried);
     let mut config = Config::written_as(SpecVersion::V2_2, super::read_newest(&carried)?);
     findings.extend(

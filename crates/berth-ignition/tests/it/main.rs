@@ -1,0 +1,3 @@
+//! Tests against the public interface, and against Ignition itself.
+
+mod judge;
