@@ -181,7 +181,7 @@ impl Reader<'_> {
         facts.command = Some(self.setting.place());
         for label in self.kubelet.node_labels() {
             let (place, variable) = self.origin(&label);
-            if !label.is_open()
+            if !label.open
                 && let Some(reason) = self.refused(&label)
             {
                 facts.stoppers.push(Stopper {
@@ -191,7 +191,7 @@ impl Reader<'_> {
                 });
             }
             facts.labels.push(LabelFact {
-                open: label.is_open(),
+                open: label.open,
                 key: label.key,
                 value: label.value,
                 place,

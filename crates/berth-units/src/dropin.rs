@@ -8,7 +8,7 @@ use berth_labels::{Flavour, Label, LabelSet, NodeLabels, Writer, permission};
 use crate::{
     diagnostic::Place,
     effective::{EffectiveUnit, Setting, UnitRefusal, file_name},
-    environment::{Environment, Lookup},
+    environment::Environment,
     exec::{ExecCommand, ExecLine},
     kubelet::{Insertion, KubeletCommand, NotKubelet},
     words::quote_argument,
@@ -140,7 +140,7 @@ pub fn drop_in(unit: &EffectiveUnit, request: DropInRequest<'_>) -> Result<DropI
     }
 
     let flag = format!("--node-labels={}", NodeLabels::format(&answer.added));
-    let mut text = header(unit.name(), &place);
+    let mut text = header(unit.name(), &place, &answer.left_out);
     for other in unit.list("Service", "ExecStart") {
         if other.is_refused() {
             return Err(DropInError::NotRepeatable { place: other.place() });
@@ -164,7 +164,8 @@ pub fn drop_in(unit: &EffectiveUnit, request: DropInRequest<'_>) -> Result<DropI
 
 /// The labels that the seed scripts' variable holds. Their command line went through a shell, which took quotes away.
 pub fn seed_labels(environment: &Environment) -> LabelSet {
-    let Lookup::Known(variable) = environment.lookup(SEED_VARIABLE) else {
+    // The variable is set in a drop-in, so files that were not read do not matter.
+    let Some(variable) = environment.variables().get(SEED_VARIABLE) else {
         return LabelSet::new();
     };
     let unquoted = variable.value.replace(['"', '\''], "");
@@ -343,18 +344,23 @@ fn with_flag(value: &str, index: usize, insertion: Insertion, flag: &str) -> Opt
     same.then_some(after)
 }
 
-fn header(unit: &str, place: &Place) -> String {
+fn header(unit: &str, place: &Place, left_out: &[LeftOut]) -> String {
     // A line end in a path must not end the comment.
     let place: String = format!("{}:{}", place.path, place.line)
         .chars()
         .map(|c| if c.is_control() { '?' } else { c })
         .collect();
-    format!(
+    let mut text = format!(
         "# Written by Berth for {unit}; it is computed anew, local changes are lost.\n\
-         # Repeats ExecStart= of {place} as it is written there and adds --node-labels.\n\
-         [Service]\n\
-         ExecStart=\n"
-    )
+         # Repeats ExecStart= of {place} as it is written there and adds --node-labels.\n"
+    );
+    for left in left_out {
+        text.push_str("# Left out, the kubelet would not start with it: ");
+        text.push_str(&left.label.to_string());
+        text.push('\n');
+    }
+    text.push_str("[Service]\nExecStart=\n");
+    text
 }
 
 #[cfg(test)]

@@ -10,87 +10,14 @@ use crate::{
     unit_file::{Assignment, UnitFile, is_blank_char},
 };
 
+mod keys;
+mod refusal;
 mod tree;
 
+pub use keys::{KeyKind, key_kind};
+pub use refusal::UnitRefusal;
 pub(crate) use tree::file_name;
 pub use tree::{Content, SEARCH_PATH, UnitTree, drop_in_directories};
-
-/// Keys of `[Service]` that hold command lines.
-const EXEC_KEYS: &[&str] = &[
-    "ExecCondition",
-    "ExecStartPre",
-    "ExecStart",
-    "ExecStartPost",
-    "ExecReload",
-    "ExecReloadPost",
-    "ExecStop",
-    "ExecStopPost",
-];
-
-/// Further keys that add to a list, where an empty value empties the list. Dependencies (`After=` and its kin) are
-/// lists too, but an empty value does not reset them.
-const LIST_KEYS: &[&str] = &[
-    "BindPaths",
-    "BindReadOnlyPaths",
-    "Conflicts",
-    "DeviceAllow",
-    "Documentation",
-    "Environment",
-    "EnvironmentFile",
-    "InaccessiblePaths",
-    "LoadCredential",
-    "PassEnvironment",
-    "ReadOnlyPaths",
-    "ReadWritePaths",
-    "RestartForceExitStatus",
-    "RestartPreventExitStatus",
-    "SetCredential",
-    "SuccessExitStatus",
-    "SupplementaryGroups",
-    "SystemCallFilter",
-    "UnsetEnvironment",
-];
-
-const DEPENDENCY_KEYS: &[&str] = &[
-    "After",
-    "Also",
-    "Before",
-    "BindsTo",
-    "OnFailure",
-    "OnSuccess",
-    "PartOf",
-    "RequiredBy",
-    "Requires",
-    "RequiresMountsFor",
-    "Requisite",
-    "UpheldBy",
-    "Upholds",
-    "WantedBy",
-    "Wants",
-];
-
-/// How repeated assignments of a key combine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyKind {
-    /// Each assignment adds; an empty one empties the list.
-    List,
-    /// Each assignment adds; an empty one does nothing.
-    Dependency,
-    /// The last assignment counts.
-    Single,
-}
-
-/// How systemd combines repeated assignments of a key.
-pub fn key_kind(key: &str) -> KeyKind {
-    let condition = key.starts_with("Condition") || key.starts_with("Assert");
-    if EXEC_KEYS.contains(&key) || LIST_KEYS.contains(&key) || condition {
-        KeyKind::List
-    } else if DEPENDENCY_KEYS.contains(&key) {
-        KeyKind::Dependency
-    } else {
-        KeyKind::Single
-    }
-}
 
 /// Whether there is a unit to speak of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -293,7 +220,7 @@ impl EffectiveUnit {
             self.report(path, diagnostic.clone());
         }
         for assignment in file.assignments() {
-            let is_exec = assignment.section() == "Service" && EXEC_KEYS.contains(&assignment.key());
+            let is_exec = assignment.section() == "Service" && keys::EXEC_KEYS.contains(&assignment.key());
             let line = if is_exec {
                 self.read_exec(path, assignment)
             } else {
@@ -511,49 +438,6 @@ impl EffectiveUnit {
         }
         environment
     }
-}
-
-/// Why systemd would not start a unit.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnitRefusal {
-    /// There is no fragment.
-    #[error("there is no such unit")]
-    NotFound,
-    /// The unit is masked.
-    #[error("the unit is masked")]
-    Masked,
-    /// systemd stops in the middle of the fragment.
-    #[error("{path}:{line}: {message}")]
-    Broken {
-        /// The fragment.
-        path: String,
-        /// The line where systemd stops.
-        line: usize,
-        /// What is wrong there.
-        message: String,
-    },
-    /// No command is left after all resets.
-    #[error("the unit has no ExecStart=")]
-    NoExecStart,
-    /// Several commands are allowed for `Type=oneshot` only.
-    #[error(
-        "the unit has more than one ExecStart= ({}), which systemd allows for Type=oneshot only and refuses for \
-         Type={service_type}", list_places(.places)
-    )]
-    SeveralExecStart {
-        /// The type that the unit has.
-        service_type: String,
-        /// Where the commands stand.
-        places: Vec<Place>,
-    },
-}
-
-fn list_places(places: &[Place]) -> String {
-    let texts: Vec<_> = places
-        .iter()
-        .map(|place| format!("{}:{}", place.path, place.line))
-        .collect();
-    texts.join(", ")
 }
 
 #[cfg(test)]

@@ -52,6 +52,15 @@ pub struct Opaque {
     pub word: usize,
 }
 
+impl Opaque {
+    fn of(argument: &Argument) -> Option<Self> {
+        argument.is_opaque().then(|| Self {
+            variable: argument.variable.clone().unwrap_or_default(),
+            word: argument.word,
+        })
+    }
+}
+
 /// One label that the kubelet would register with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlagLabel {
@@ -61,12 +70,20 @@ pub struct FlagLabel {
     pub value: String,
     /// Index of the flag in [`KubeletCommand::flags`].
     pub flag: usize,
+    /// Whether variables or specifiers that are not known are part of the label.
+    pub open: bool,
 }
 
-impl FlagLabel {
-    /// Whether variables or specifiers that are not known are part of the label.
-    pub fn is_open(&self) -> bool {
-        self.key.contains(['$', '%']) || self.value.contains(['$', '%'])
+impl Flag {
+    /// Whether a part of the flag that is not known shows in `text`.
+    fn leaves_open(&self, text: &str) -> bool {
+        self.unresolved.iter().any(|name| {
+            if name.starts_with('%') {
+                text.contains(name.as_str())
+            } else {
+                text.contains(&format!("${{{name}}}")) || lone_variable(text) == Some(name)
+            }
+        })
     }
 }
 
@@ -163,11 +180,8 @@ impl KubeletCommand {
     fn read_flags(&mut self, arguments: &[Argument]) {
         let mut rest = arguments.iter().peekable();
         while let Some(argument) = rest.next() {
-            if argument.is_opaque() {
-                self.opaque.push(Opaque {
-                    variable: argument.variable.clone().unwrap_or_default(),
-                    word: argument.word,
-                });
+            if let Some(opaque) = Opaque::of(argument) {
+                self.opaque.push(opaque);
                 continue;
             }
             if argument.text == "--" {
@@ -194,6 +208,8 @@ impl KubeletCommand {
                 };
             if takes_next {
                 if let Some(next) = rest.next() {
+                    // It may be more words than the value.
+                    self.opaque.extend(Opaque::of(next));
                     value = Some(next.text.clone());
                     unresolved.extend(next.unresolved.iter().cloned());
                     through.extend(next.through.iter().cloned());
@@ -264,6 +280,7 @@ impl KubeletCommand {
                     key: key.clone(),
                     value: value.clone(),
                     flag: index,
+                    open: flag.leaves_open(key) || flag.leaves_open(value),
                 };
                 match labels.iter_mut().find(|known| known.key == *key) {
                     Some(known) => *known = label,

@@ -89,7 +89,8 @@ impl UnitFile {
 
     /// The file as it was read, byte for byte.
     pub fn print(&self) -> Vec<u8> {
-        self.items.iter().flat_map(|item| self.bytes(item)).copied().collect()
+        let parts: Vec<&[u8]> = self.items.iter().map(|item| self.bytes(item)).collect();
+        parts.concat()
     }
 
     /// The logical lines in order. Together their bytes are the whole file.

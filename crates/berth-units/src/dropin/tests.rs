@@ -97,6 +97,8 @@ fn labels_that_would_stop_the_kubelet_are_left_out() {
     let made = compute(&unit, labels, Flavour::Openshift).unwrap();
     assert_eq!(made.added.to_string(), "a=b,node-role.kubernetes.io/worker=");
     assert_eq!(keys(&made), ["node-role.kubernetes.io/infra="]);
+    let comment = "\n# Left out, the kubelet would not start with it: node-role.kubernetes.io/infra=\n[Service]\n";
+    assert!(made.text.unwrap().contains(comment));
     let made = compute(&unit, "node-role.kubernetes.io/infra=", Flavour::Openshift).unwrap();
     assert_eq!(made.text, None);
 }
@@ -249,6 +251,16 @@ fn the_seed_drop_ins_are_read_and_seen_through() {
           replaced is used instead"
         ]
     );
+}
+
+#[test]
+fn the_seed_labels_are_read_where_no_file_was() {
+    let unit = unit(
+        "[Service]\nEnvironmentFile=-/run/env\nEnvironment=FIRST_BOOT_ONLY_KUBELET_NODE_EXTRA_LABELS=a=b\nExecStart=/bin/a\n",
+        &[],
+    );
+    let environment = unit.environment(|_| EnvFileContent::Unread);
+    assert_eq!(seed_labels(&environment).to_string(), "a=b");
 }
 
 #[test]

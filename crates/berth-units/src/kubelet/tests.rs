@@ -113,9 +113,25 @@ fn flags_in_variables_are_read_when_the_variable_is_known() {
     environment.add_unread("/etc/default/kubelet");
     let command = find(value, &environment).unwrap();
     assert_eq!(labels(&command), "x=${X}");
-    assert!(command.node_labels()[0].is_open());
+    assert!(command.node_labels()[0].open);
     let opaque: Vec<_> = command.opaque().iter().map(|found| found.variable.as_str()).collect();
     assert_eq!(opaque, ["EXTRA", "NONE"]);
+}
+
+#[test]
+fn only_what_is_not_known_is_open() {
+    let mut environment = Environment::new();
+    let command = find("/usr/bin/kubelet --node-labels=a=$$X,b=%%y", &environment).unwrap();
+    assert!(command.node_labels().iter().all(|label| !label.open));
+    environment.add_unread("/etc/env");
+    let command = find(
+        "/usr/bin/kubelet --node-labels=a=%H,b=${B},c=d --config $CONF",
+        &environment,
+    )
+    .unwrap();
+    let open: Vec<_> = command.node_labels().iter().map(|label| label.open).collect();
+    assert_eq!(open, [true, true, false]);
+    assert_eq!(command.opaque()[0].variable, "CONF");
 }
 
 #[test]

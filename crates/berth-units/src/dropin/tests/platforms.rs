@@ -111,7 +111,7 @@ fn openshift_master() {
     let open: Vec<_> = kubelet
         .node_labels()
         .into_iter()
-        .filter(FlagLabel::is_open)
+        .filter(|label| label.open)
         .map(|label| label.key)
         .collect();
     assert_eq!(open, ["node.openshift.io/os_id", "${CUSTOM_KUBELET_LABELS}"]);
@@ -119,8 +119,6 @@ fn openshift_master() {
     let span = start.commands()[0].word_span(flag.word).unwrap();
     assert_eq!(start.place_of(span.start).to_string(), "kubelet.service:23:7");
 }
-
-use crate::kubelet::FlagLabel;
 
 #[test]
 fn kubeadm() {
