@@ -67,3 +67,6 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, DecodeError> 
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,11 @@
 //! Strict JSON with spans; several documents may follow each other.
 
+use std::borrow::Cow;
+
 use crate::{
     diagnostic::Diagnostic,
     lints::{JSON_SYNTAX, TOO_DEEP},
-    mapping::{Interner, MappingBuilder},
+    mapping::{Interner, MappingBuilder, Spares},
     node::{Key, MAX_DEPTH, Node, Style, Value},
     source::{SourceId, Span, offset},
 };
@@ -28,6 +30,8 @@ pub(crate) fn read(source: SourceId, text: &str, from: usize) -> Stream {
         at: from,
         depth: 0,
         interner: Interner::default(),
+        spare_nodes: Spares::default(),
+        spare_entries: Spares::default(),
         findings: Vec::new(),
     };
     loop {
@@ -56,10 +60,12 @@ struct Reader<'a> {
     at: usize,
     depth: usize,
     interner: Interner,
+    spare_nodes: Spares<Node>,
+    spare_entries: Spares<(Key, Node)>,
     findings: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -94,7 +100,7 @@ impl Reader<'_> {
         let (style, value) = match self.peek() {
             Some(b'{') => (Style::Collection, self.nested(Self::object)?),
             Some(b'[') => (Style::Collection, self.nested(Self::array)?),
-            Some(b'"') => (Style::DoubleQuoted, Value::String(self.string()?.into_boxed_str())),
+            Some(b'"') => (Style::DoubleQuoted, Value::String(self.string()?.into())),
             Some(b'-' | b'0'..=b'9') => (Style::Plain, self.number()?),
             Some(b'a'..=b'z') => (Style::Plain, self.word()?),
             _ => return Err(self.expected("a value").into()),
@@ -121,20 +127,20 @@ impl Reader<'_> {
     }
 
     fn object(&mut self) -> Read<Value> {
-        let mut builder = MappingBuilder::default();
+        let mut builder = MappingBuilder::new(&mut self.spare_entries);
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Value::Map(builder.finish()));
+            return Ok(Value::Map(builder.finish(&mut self.spare_entries)));
         }
         loop {
             if self.peek() != Some(b'"') {
                 return Err(self.expected("a quoted key").into());
             }
             let start = self.at;
-            let text = self.key()?;
+            let text = self.string()?;
             let key = Key {
                 span: self.span_from(start),
-                text,
+                text: self.interner.intern(&text),
             };
             self.skip_blank();
             if self.peek() != Some(b':') {
@@ -145,22 +151,21 @@ impl Reader<'_> {
             let node = self.value()?;
             self.findings.extend(builder.insert(key, node));
             if self.ends(b'}', "a comma or `}`")? {
-                return Ok(Value::Map(builder.finish()));
+                return Ok(Value::Map(builder.finish(&mut self.spare_entries)));
             }
         }
     }
 
     fn array(&mut self) -> Read<Value> {
-        let mut nodes = Vec::new();
+        let mut nodes = self.spare_nodes.take();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Value::Seq(nodes));
+            return Ok(Value::Seq(Vec::new()));
         }
         loop {
             nodes.push(self.value()?);
             if self.ends(b']', "a comma or `]`")? {
-                nodes.shrink_to_fit();
-                return Ok(Value::Seq(nodes));
+                return Ok(Value::Seq(self.spare_nodes.finish(nodes)));
             }
         }
     }
@@ -248,40 +253,45 @@ impl Reader<'_> {
         Ok(self.at - start)
     }
 
-    fn key(&mut self) -> Read<std::sync::Arc<str>> {
-        let text = self.string()?;
-        Ok(self.interner.intern(&text))
-    }
-
     /// Reads a string; the opening quote is at the current place.
-    fn string(&mut self) -> Read<String> {
+    fn string(&mut self) -> Read<Cow<'a, str>> {
         let start = self.at;
         self.at += 1;
-        let mut text = String::new();
+        let mut text = Cow::Borrowed("");
         loop {
-            let rest = self.text.get(self.at..).unwrap_or("");
-            let length = rest
-                .bytes()
-                .position(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\'))
-                .unwrap_or(rest.len());
-            text.push_str(rest.get(..length).unwrap_or(""));
-            self.at += length;
+            let part = self.unescaped();
+            self.at += part.len();
+            if text.is_empty() {
+                text = Cow::Borrowed(part);
+            } else {
+                text.to_mut().push_str(part);
+            }
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(text);
                 }
-                Some(b'\\') => text.push(self.escape()?),
+                Some(b'\\') => text.to_mut().push(self.escape()?),
                 Some(b'\n' | b'\r') | None => {
-                    return Err(self.failure(start, 1, "the string is not closed on its line").into());
+                    let message = "the string is not closed on its line";
+                    return Err(self.failure(start, 1, message).into());
                 }
                 Some(_) => {
-                    return Err(self
-                        .failure(self.at, 1, "a control character in a string must be escaped")
-                        .into());
+                    let message = "a control character in a string must be escaped";
+                    return Err(self.failure(self.at, 1, message).into());
                 }
             }
         }
+    }
+
+    /// The text from here to the next quote, escape or control character.
+    fn unescaped(&self) -> &'a str {
+        let rest = self.text.get(self.at..).unwrap_or("");
+        let length = rest
+            .bytes()
+            .position(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\'))
+            .unwrap_or(rest.len());
+        rest.get(..length).unwrap_or("")
     }
 
     fn escape(&mut self) -> Read<char> {

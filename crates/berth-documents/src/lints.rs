@@ -351,3 +351,6 @@ Right:
       labels: {}
 ",
 };
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! Building mappings: each key once, in the order written, without quadratic work on large ones.
+//! Building mappings and lists: each key once, in the order written, without quadratic work on large ones.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -31,14 +31,48 @@ impl Interner {
     }
 }
 
+/// Lists to collect elements in, used again and again: growing and trimming one for every collection of a document costs
+/// more than reading it.
+#[derive(Debug)]
+pub(crate) struct Spares<T> {
+    lists: Vec<Vec<T>>,
+}
+
+impl<T> Default for Spares<T> {
+    fn default() -> Self {
+        Self { lists: Vec::new() }
+    }
+}
+
+impl<T> Spares<T> {
+    /// An empty list with room.
+    pub(crate) fn take(&mut self) -> Vec<T> {
+        self.lists.pop().unwrap_or_default()
+    }
+
+    /// The elements in a list of their exact size; the room comes back.
+    pub(crate) fn finish<C: FromIterator<T>>(&mut self, mut elements: Vec<T>) -> C {
+        let exact = elements.drain(..).collect();
+        self.lists.push(elements);
+        exact
+    }
+}
+
 /// The entries of a mapping that is being read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct MappingBuilder {
     entries: Vec<(Key, Node)>,
     positions: HashMap<Arc<str>, usize>,
 }
 
 impl MappingBuilder {
+    pub(crate) fn new(spares: &mut Spares<(Key, Node)>) -> Self {
+        Self {
+            entries: spares.take(),
+            positions: HashMap::new(),
+        }
+    }
+
     /// Adds an entry. A key that is there already takes the new value, and the finding says so.
     pub(crate) fn insert(&mut self, key: Key, node: Node) -> Option<Diagnostic> {
         if let Some(position) = self.position(&key.text)
@@ -69,8 +103,8 @@ impl MappingBuilder {
         self.entries.last().map(|(_, node)| node)
     }
 
-    pub(crate) fn finish(self) -> Mapping {
-        self.entries.into_iter().collect()
+    pub(crate) fn finish(self, spares: &mut Spares<(Key, Node)>) -> Mapping {
+        spares.finish(self.entries)
     }
 
     fn position(&self, text: &str) -> Option<usize> {

@@ -5,24 +5,21 @@ pub(super) fn segments(text: &str, from: usize) -> Vec<(usize, usize)> {
     let mut pieces = Vec::new();
     let mut start = from;
     let mut at = from;
-    // Directives (`%YAML 1.1`) come before the marker that begins their document.
-    let mut only_directives = false;
+    let mut content = Content::Blank;
     for line in text.get(from..).unwrap_or("").split_inclusive('\n') {
         let end = at + line.len();
         if is_marker(line, "---") {
-            if at > start && !only_directives {
+            if content == Content::Document {
                 pieces.push((start, at));
                 start = at;
             }
-            only_directives = false;
+            content = Content::Document;
         } else if is_marker(line, "...") {
             pieces.push((start, end));
             start = end;
-            only_directives = false;
-        } else if line.starts_with('%') && text.get(start..at).is_some_and(is_only_comments) {
-            only_directives = true;
-        } else if !is_only_comments(line) {
-            only_directives = false;
+            content = Content::Blank;
+        } else if content == Content::Blank && !is_blank(line) {
+            content = Content::Document;
         }
         at = end;
     }
@@ -32,14 +29,20 @@ pub(super) fn segments(text: &str, from: usize) -> Vec<(usize, usize)> {
     pieces
 }
 
+/// What a piece holds so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// Empty lines, comments, and directives (`%YAML 1.1`), which come before the marker that begins their document.
+    Blank,
+    Document,
+}
+
 fn is_marker(line: &str, marker: &str) -> bool {
     line.strip_prefix(marker)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
-fn is_only_comments(text: &str) -> bool {
-    text.lines().all(|line| {
-        let line = line.trim_start();
-        line.is_empty() || line.starts_with('#') || line.starts_with('%')
-    })
+fn is_blank(line: &str) -> bool {
+    let line = line.trim_start();
+    line.is_empty() || line.starts_with(['#', '%'])
 }

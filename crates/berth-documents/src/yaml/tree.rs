@@ -9,7 +9,7 @@ use super::Piece;
 use crate::{
     diagnostic::Diagnostic,
     lints::{ALIAS_BOMB, MERGE_KEY, RECURSIVE_ALIAS, TOO_DEEP, YAML_SYNTAX},
-    mapping::{Interner, MappingBuilder},
+    mapping::{Interner, MappingBuilder, Spares},
     node::{Key, MAX_DEPTH, Node, Style, Value},
     source::Span,
 };
@@ -109,6 +109,8 @@ pub(super) struct Tree<'a> {
     /// Whether anchors must be remembered at all: most texts have no alias.
     has_aliases: bool,
     has_tabs: bool,
+    spare_nodes: Spares<Node>,
+    spare_entries: Spares<(Key, Node)>,
     frames: Vec<Frame>,
     root: Option<Node>,
     findings: Vec<Diagnostic>,
@@ -125,6 +127,8 @@ impl<'a> Tree<'a> {
             interner,
             has_aliases: piece.text.contains('*'),
             has_tabs: piece.text.contains('\t'),
+            spare_nodes: Spares::default(),
+            spare_entries: Spares::default(),
             frames: Vec::new(),
             root: None,
             findings: Vec::new(),
@@ -163,7 +167,7 @@ impl<'a> Tree<'a> {
                 let node = Node {
                     span,
                     style: scalar.style,
-                    value: Value::String(scalar.text.into_boxed_str()),
+                    value: Value::String(scalar.text.as_str().into()),
                 };
                 self.remember(
                     Some(anchor),
@@ -190,12 +194,13 @@ impl<'a> Tree<'a> {
     }
 
     pub(super) fn begin_sequence(&mut self, properties: Properties, start: usize, end: usize) -> Step {
-        self.begin(properties, "seq", start, end, Content::Sequence(Vec::new()))
+        let content = Content::Sequence(self.spare_nodes.take());
+        self.begin(properties, "seq", start, end, content)
     }
 
     pub(super) fn begin_mapping(&mut self, properties: Properties, start: usize, end: usize) -> Step {
         let content = Content::Mapping {
-            builder: MappingBuilder::default(),
+            builder: MappingBuilder::new(&mut self.spare_entries),
             pending: Pending::Key,
             merges: Vec::new(),
         };
@@ -239,10 +244,9 @@ impl<'a> Tree<'a> {
         // A block collection ends with its last element; the event comes only with the next token.
         let closed = end > start;
         let (value, last) = match frame.content {
-            Content::Sequence(mut nodes) => {
-                nodes.shrink_to_fit();
+            Content::Sequence(nodes) => {
                 let last = nodes.last().map(|node| node.span.end);
-                (Value::Seq(nodes), last)
+                (Value::Seq(self.spare_nodes.finish(nodes)), last)
             }
             Content::Mapping {
                 mut builder, merges, ..
@@ -255,7 +259,7 @@ impl<'a> Tree<'a> {
                         }
                     }
                 }
-                (Value::Map(builder.finish()), last)
+                (Value::Map(builder.finish(&mut self.spare_entries)), last)
             }
         };
         let mut span = self.piece.span(frame.start, end);

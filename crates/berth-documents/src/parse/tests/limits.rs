@@ -109,3 +109,11 @@ fn large_flat_collections_are_read() {
     assert_eq!(json.findings(), [""; 0]);
     assert_eq!(json.parsed.documents[0].root.as_map().unwrap().len(), 100_000);
 }
+
+#[test]
+fn many_directives_are_cut_in_one_pass() {
+    let text = format!("a: [\n...\n{}---\nb: 1\n", "%NOTE x\n# y\n".repeat(200_000));
+    let read = read(&text);
+    assert_eq!(read.values(), [serde_json::json!({"b": 1})]);
+    assert_eq!(read.findings(), ["yaml-syntax 2:1"]);
+}

@@ -93,7 +93,8 @@ impl Tree<'_> {
         let ScalarText { text, style } = scalar;
         let spelled = |text: String| match resolve(&text) {
             Some(value) if style == Style::Plain => value,
-            _ => Value::String(text.into_boxed_str()),
+            // A copy of the exact size: trimming the text in place leaves holes between the values.
+            _ => Value::String(text.as_str().into()),
         };
         let name = match tag {
             None => return spelled(text),
