@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     fs,
     os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -21,7 +21,8 @@ pub(crate) struct Loaded {
     pub(crate) environment: BTreeMap<String, String>,
 }
 
-/// Lets systemd load the unit files (path below the unit directory, content). `None` where that cannot be done.
+/// Lets systemd load the unit files (path below the unit directory, content). `None` where that cannot be done. Files
+/// whose path starts with `low/` go to a second unit directory that counts less; the content `/dev/null` makes a link.
 pub(crate) fn load(files: &[(String, Vec<u8>)]) -> Option<BTreeMap<String, Loaded>> {
     const CONTROL: (&str, &[u8]) = ("control.service", b"[Service]\nExecStart=/bin/control 'a b'\n");
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
@@ -32,6 +33,7 @@ pub(crate) fn load(files: &[(String, Vec<u8>)]) -> Option<BTreeMap<String, Loade
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let root = std::env::temp_dir().join(format!("berth-units-{}-{number}", std::process::id()));
     let units = root.join("units");
+    let low = root.join("low");
     let run = root.join("run");
     fs::create_dir_all(&units).unwrap();
     fs::create_dir_all(&run).unwrap();
@@ -39,22 +41,31 @@ pub(crate) fn load(files: &[(String, Vec<u8>)]) -> Option<BTreeMap<String, Loade
     let mut names = vec![CONTROL.0.to_owned()];
     fs::write(units.join(CONTROL.0), CONTROL.1).unwrap();
     for (path, content) in files {
-        let target = units.join(path);
+        let target = match path.strip_prefix("low/") {
+            Some(path) => low.join(path),
+            None => units.join(path),
+        };
         if let Some(directory) = target.parent() {
             fs::create_dir_all(directory).unwrap();
         }
-        fs::write(target, content).unwrap();
-        if !path.contains('/') {
-            names.push(path.clone());
+        if content == b"/dev/null" {
+            std::os::unix::fs::symlink("/dev/null", target).unwrap();
+        } else {
+            fs::write(target, content).unwrap();
+        }
+        let name = path.strip_prefix("low/").unwrap_or(path);
+        if !name.contains('/') {
+            names.push(name.to_owned());
         }
     }
     fs::write(units.join("all.target"), format!("[Unit]\nWants={}\n", names.join(" "))).unwrap();
 
+    let search_path = format!("{}:{}", units.display(), low.display());
     // Test mode refuses to run as root.
-    let as_nobody = run_test_mode(Path::new("setpriv"), Some(systemd), &units, &run);
+    let as_nobody = run_test_mode(Path::new("setpriv"), Some(systemd), &search_path, &run);
     let output = as_nobody
         .filter(|output| output.status.success())
-        .or_else(|| run_test_mode(systemd, None, &units, &run));
+        .or_else(|| run_test_mode(systemd, None, &search_path, &run));
     fs::remove_dir_all(&root).unwrap();
     let loaded = read_dump(&String::from_utf8_lossy(&output?.stdout));
     // A systemd that does not print this unit as expected is not one that this reader understands.
@@ -62,7 +73,7 @@ pub(crate) fn load(files: &[(String, Vec<u8>)]) -> Option<BTreeMap<String, Loade
     (control.argv == [["/bin/control", "a b"]]).then_some(loaded)
 }
 
-fn run_test_mode(program: &Path, systemd: Option<&Path>, units: &PathBuf, run: &PathBuf) -> Option<Output> {
+fn run_test_mode(program: &Path, systemd: Option<&Path>, search_path: &str, run: &Path) -> Option<Output> {
     let mut command = Command::new(program);
     if let Some(systemd) = systemd {
         command
@@ -73,7 +84,7 @@ fn run_test_mode(program: &Path, systemd: Option<&Path>, units: &PathBuf, run: &
         .args(["--test", "--user", "--unit=all.target"])
         .env("HOME", run)
         .env("XDG_RUNTIME_DIR", run)
-        .env("SYSTEMD_UNIT_PATH", units)
+        .env("SYSTEMD_UNIT_PATH", search_path)
         .output()
         .ok()
 }

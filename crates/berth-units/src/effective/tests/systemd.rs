@@ -122,3 +122,62 @@ fn systemd_loads_the_same_commands() {
     }
     assert!(good > 40, "only {good} of the units load: the comparison says little");
 }
+
+/// Every file sets a variable of its own name, so what systemd took shows.
+#[test]
+fn systemd_picks_the_same_files() {
+    const PLACES: &[&str] = &[
+        "NAME.d/10-x.conf",
+        "NAME.d/20-x.conf",
+        "NAME.d/.hidden.conf",
+        "NAME.d/note.txt",
+        "a-.service.d/10-x.conf",
+        "a-.service.d/15-x.conf",
+        "a-b-.service.d/15-x.conf",
+        "a-b-.service.d/20-x.conf",
+        "service.d/05-x.conf",
+        "service.d/10-x.conf",
+        "service.d/15-x.conf",
+    ];
+    let name = "a-b-c.service";
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..12 {
+        let choice = prop::collection::vec(0..6u8, PLACES.len() * 2)
+            .new_tree(&mut runner)
+            .unwrap()
+            .current();
+        let mut tree = UnitTree::with_search_path(&["/units", "/low"]);
+        let mut files = vec![(format!("low/{name}"), b"[Service]\nExecStart=/bin/a\n".to_vec())];
+        tree.add(format!("/low/{name}"), "[Service]\nExecStart=/bin/a\n");
+        for (number, kind) in choice.iter().enumerate() {
+            let place = PLACES[number / 2].replace("NAME", name);
+            let (ours, theirs) = match number % 2 {
+                0 => (format!("/units/{place}"), place),
+                _ => (format!("/low/{place}"), format!("low/{place}")),
+            };
+            let text = match kind {
+                0 | 1 => continue,
+                2 => "/dev/null".to_owned(),
+                3 => String::new(),
+                _ => format!("[Service]\nEnvironment=LAST=v{number} V{number}=1\n"),
+            };
+            let content = match text.as_str() {
+                "/dev/null" => Content::Masked,
+                text => Content::from(text),
+            };
+            assert!(tree.add(ours, content));
+            files.push((theirs, text.into_bytes()));
+        }
+        let Some(loaded) = oracle::load(&files) else {
+            return;
+        };
+        let unit = EffectiveUnit::load(&tree, name);
+        let variables: BTreeMap<_, _> = unit
+            .environment(|_| EnvFileContent::Missing)
+            .variables()
+            .iter()
+            .map(|(name, variable)| (name.clone(), variable.value.clone()))
+            .collect();
+        assert_eq!(variables, loaded[name].environment, "{files:#?}");
+    }
+}
