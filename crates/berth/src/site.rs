@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use berth_documents::{Diagnostic, Document, Sources, parse};
+use berth_documents::{Diagnostic, Document, Severity, Sources, parse};
 use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject, load};
 
 use crate::{
     failure::Failure,
     input,
-    output::{Printer, close_matches},
+    output::{Printer, close_matches, excerpts},
 };
 
 /// What the documents say.
@@ -64,6 +64,8 @@ impl Loaded {
     }
 
     /// Reads the live nodes of `--nodes`. They stay apart from the Nodes among the documents.
+    ///
+    /// A node that cannot be read ends the run: a plan without it would look complete.
     pub(crate) fn observe(
         &mut self,
         path: &Path,
@@ -74,21 +76,35 @@ impl Loaded {
         let (documents, mut diagnostics) = parse_all(&mut self.sources, texts);
         let (site, findings) = load(&self.sources, &documents);
         diagnostics.extend(findings);
-        if site.observed.is_empty() && diagnostics.is_empty() {
-            if let Some(other) = documents.first() {
-                return Err(Failure::Argument {
-                    message: format!(
-                        "`{}` holds no Node, but a document of kind `{}`",
-                        path.display(),
-                        other.kind()
-                    ),
-                    hint: Some("`--nodes` takes what `kubectl get nodes -o yaml` prints".to_owned()),
-                });
-            }
-            printer.warning(&format!("there is no Node in `{}`", path.display()))?;
+        diagnostics.retain(|diagnostic| diagnostic.severity() <= Severity::Warning);
+
+        let path = path.display();
+        let nodes = documents.iter().filter(|document| document.kind() == "Node").count();
+        let errors = diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.severity() == Severity::Error);
+        if errors || site.observed.len() < nodes {
+            printer.aside(&excerpts(&self.sources, &diagnostics))?;
+            return Err(not_nodes(format!("the nodes of `{path}` cannot be read")));
         }
-        self.diagnostics.extend(diagnostics);
+        match documents.first() {
+            Some(other) if nodes == 0 => {
+                let kind = other.kind();
+                return Err(not_nodes(format!(
+                    "`{path}` holds no Node, but a document of kind `{kind}`"
+                )));
+            }
+            Some(_) => {}
+            None => printer.warning(&format!("there is no Node in `{path}`"))?,
+        }
         Ok(site.observed)
+    }
+}
+
+fn not_nodes(message: String) -> Failure {
+    Failure::Argument {
+        message,
+        hint: Some("`--nodes` takes what `kubectl get nodes -o yaml` prints".to_owned()),
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) enum Format {
 /// `--flavour`.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct FlavourArg {
-    /// Whose kubelet and NodeRestriction rules hold
+    /// Whose kubelet and NodeRestriction rules hold; routes depend on it
     #[arg(long, value_name = "FLAVOUR", value_enum, default_value_t)]
     pub(crate) flavour: FlavourName,
 }

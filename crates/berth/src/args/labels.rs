@@ -7,7 +7,13 @@ use super::{FlavourArg, Output};
 
 /// Questions about labels alone
 #[derive(Debug, Args)]
-#[command(arg_required_else_help = true, subcommand_required = true)]
+#[command(
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = "\
+Examples:
+  berth labels check rack=r1 node-role.kubernetes.io/infra="
+)]
 pub(crate) struct LabelsArgs {
     /// The question.
     #[command(subcommand)]

@@ -9,7 +9,10 @@ use super::{Files, FlavourArg, Output};
 /// Show what would change on the live nodes
 ///
 /// Per node: the labels to set and to remove, those kept, those in conflict, the pool before and after, and whether the move
-/// costs a reboot. Nothing is changed. Errors and conflicts give exit code 1.
+/// costs a reboot. Nothing is changed. Errors and conflicts give exit code 1. Nodes among the documents are not used: what
+/// is live is what `--nodes` says.
+///
+/// With `-o wide` each label stands below its node: `+` set, `~` changed, `-` removed, `!` in conflict.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +28,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) nodes: PathBuf,
 
-    /// Use Promenade's strategy: what is not declared is removed
+    /// Use Promenade's strategy: what is not declared is removed, unless its key contains `kubernetes.io`
     #[arg(long)]
     pub(crate) promenade: bool,
 

@@ -189,8 +189,28 @@ fn live_nodes_come_from_standard_input_too_but_not_twice() {
 fn a_nodes_file_without_nodes_is_noticed() {
     let outcome = line(&format!("pools {SITE} --nodes tests/fixtures/site/pools.yaml"));
     insta::assert_snapshot!("no_nodes", outcome);
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: one}\n";
+    let outcome = with_stdin(&format!("plan {SITE} --nodes -"), namespace);
+    assert_eq!((outcome.exit, outcome.stdout.as_str()), (2, ""), "{outcome}");
     let empty = "apiVersion: v1\nkind: List\nitems: []\n";
     let outcome = with_stdin(&format!("plan {SITE} --nodes -"), empty);
     assert_eq!(outcome.exit, 0, "{outcome}");
     assert!(outcome.stderr.contains("warning: there is no Node in `-`"), "{outcome}");
+}
+
+#[test]
+fn no_plan_is_made_where_a_node_cannot_be_read() {
+    let nodes = "\
+apiVersion: v1
+kind: Node
+metadata: {name: dal-w1, labels: {a: b}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: dal-w2, labels: {a: 1}}
+";
+    insta::assert_snapshot!("plan_bad_node", with_stdin(&format!("plan {SITE} --nodes -"), nodes));
+    let outcome = with_stdin(&format!("plan {SITE} --nodes -"), "kind: [");
+    assert_eq!((outcome.exit, outcome.stdout.as_str()), (2, ""), "{outcome}");
+    assert!(outcome.stderr.contains("--> <stdin>:1:"), "{outcome}");
 }

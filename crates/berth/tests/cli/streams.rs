@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use berth_documents::{Sources, parse};
+
 use crate::run::{command, finish, line};
 
 const ESCAPE: char = '\u{1b}';
@@ -50,8 +52,18 @@ fn a_full_disk_is_an_error() {
 
 #[test]
 fn yaml_and_json_hold_the_same_data() {
-    let json = line("lint --list -o json");
-    let yaml = line("lint --list -o yaml");
-    assert_eq!((json.exit, yaml.exit), (0, 0));
-    assert!(yaml.stdout.contains("code: duplicate-key"), "{yaml}");
+    for words in [
+        "explain -f tests/fixtures/site --node dal-w1",
+        "plan -f tests/fixtures/site --nodes tests/fixtures/nodes.yaml",
+        r#"selector --invert {"matchLabels":{"a":"1","b":"true","c":""}}"#,
+    ] {
+        let json = line(&format!("{words} -o json"));
+        let yaml = line(&format!("{words} -o yaml"));
+        assert_eq!(json.exit, yaml.exit);
+        let mut sources = Sources::new();
+        let id = sources.add("output", yaml.stdout.as_str());
+        let documents = parse(&sources, id).documents;
+        assert_eq!(documents.len(), 1, "{yaml}");
+        assert_eq!(documents[0].root.to_json(), json.json(), "{yaml}");
+    }
 }
