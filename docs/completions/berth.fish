@@ -35,7 +35,7 @@ complete -c berth -n "__fish_berth_needs_command" -f -a "labels" -d 'Questions a
 complete -c berth -n "__fish_berth_needs_command" -f -a "selector" -d 'Convert a label selector, to debug it'
 complete -c berth -n "__fish_berth_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c berth -n "__fish_berth_using_subcommand lint" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
-complete -c berth -n "__fish_berth_using_subcommand lint" -l flavour -d 'Whose kubelet and NodeRestriction rules hold' -r -f -a "upstream\t'Kubernetes as released upstream'
+complete -c berth -n "__fish_berth_using_subcommand lint" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
 complete -c berth -n "__fish_berth_using_subcommand lint" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
 wide\t'For people, with more columns'
@@ -47,7 +47,7 @@ complete -c berth -n "__fish_berth_using_subcommand lint" -l list -d 'List all c
 complete -c berth -n "__fish_berth_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand resolve" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand resolve" -l node -d 'Only this node; repeatable' -r
-complete -c berth -n "__fish_berth_using_subcommand resolve" -l flavour -d 'Whose kubelet and NodeRestriction rules hold' -r -f -a "upstream\t'Kubernetes as released upstream'
+complete -c berth -n "__fish_berth_using_subcommand resolve" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
 complete -c berth -n "__fish_berth_using_subcommand resolve" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
 wide\t'For people, with more columns'
@@ -58,7 +58,7 @@ complete -c berth -n "__fish_berth_using_subcommand resolve" -s h -l help -d 'Pr
 complete -c berth -n "__fish_berth_using_subcommand explain" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand explain" -l node -d 'The node to explain' -r
 complete -c berth -n "__fish_berth_using_subcommand explain" -l label -d 'Only this label' -r
-complete -c berth -n "__fish_berth_using_subcommand explain" -l flavour -d 'Whose kubelet and NodeRestriction rules hold' -r -f -a "upstream\t'Kubernetes as released upstream'
+complete -c berth -n "__fish_berth_using_subcommand explain" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
 complete -c berth -n "__fish_berth_using_subcommand explain" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
 wide\t'For people, with more columns'
@@ -76,14 +76,14 @@ name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand pools" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand plan" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand plan" -l nodes -d 'Live nodes, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input' -r -F
-complete -c berth -n "__fish_berth_using_subcommand plan" -l flavour -d 'Whose kubelet and NodeRestriction rules hold' -r -f -a "upstream\t'Kubernetes as released upstream'
+complete -c berth -n "__fish_berth_using_subcommand plan" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
 complete -c berth -n "__fish_berth_using_subcommand plan" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
 wide\t'For people, with more columns'
 json\t'For programs; the fields are stable'
 yaml\t'The same data as JSON'
 name\t'One name per line'"
-complete -c berth -n "__fish_berth_using_subcommand plan" -l promenade -d 'Use Promenade\'s strategy: what is not declared is removed'
+complete -c berth -n "__fish_berth_using_subcommand plan" -l promenade -d 'Use Promenade\'s strategy: what is not declared is removed, unless its key contains `kubernetes.io`'
 complete -c berth -n "__fish_berth_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand labels; and not __fish_seen_subcommand_from check help" -s h -l help -d 'Print help'
 complete -c berth -n "__fish_berth_using_subcommand labels; and not __fish_seen_subcommand_from check help" -f -a "check" -d 'Check labels: are they legal, and who may set them'
@@ -93,7 +93,7 @@ complete -c berth -n "__fish_berth_using_subcommand labels; and __fish_seen_subc
 create\t'A kubelet that creates its Node'
 update\t'A kubelet that updates its Node'
 controller\t'A controller with rights on Nodes'"
-complete -c berth -n "__fish_berth_using_subcommand labels; and __fish_seen_subcommand_from check" -l flavour -d 'Whose kubelet and NodeRestriction rules hold' -r -f -a "upstream\t'Kubernetes as released upstream'
+complete -c berth -n "__fish_berth_using_subcommand labels; and __fish_seen_subcommand_from check" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
 complete -c berth -n "__fish_berth_using_subcommand labels; and __fish_seen_subcommand_from check" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
 wide\t'For people, with more columns'

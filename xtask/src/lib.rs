@@ -114,7 +114,7 @@ Steps of `test`, in order:
     }
     text.push_str("\nTools that tests compare with (`test` installs them when it runs as root on Debian):\n");
     for tool in tools::ALL {
-        let _ = writeln!(text, "  {:<18}  {}", tool.program, tool.used_for);
+        let _ = writeln!(text, "  {:<24}  {}", tool.program, tool.used_for);
     }
     text.push_str("\nExit codes: 0 done, 1 a check failed, 2 wrong usage.");
     text

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::{
     architecture, generate,
     test_totals::TestTotals,
-    tools::{self, IGNITION_VALIDATE, SYSTEMD_ANALYZE, Tool},
+    tools::{self, IGNITION_VALIDATE, SYSTEMD, Tool},
     workspace::Workspace,
 };
 
@@ -101,7 +101,7 @@ pub(crate) const STEPS: &[Step] = &[
         why: "all tests of all crates pass",
         action: Action::CargoTest(&["test", "--workspace", "--locked", "--no-fail-fast"]),
         needs: &[],
-        better_with: &[IGNITION_VALIDATE, SYSTEMD_ANALYZE],
+        better_with: &[IGNITION_VALIDATE, SYSTEMD],
     },
 ];
 
@@ -345,7 +345,7 @@ mod tests {
         let report = Report {
             ran: vec!["format", "tests"],
             not_asked_for: vec!["clippy"],
-            could_not_run: missing(&[IGNITION_VALIDATE, SYSTEMD_ANALYZE], |tool| *tool == SYSTEMD_ANALYZE),
+            could_not_run: missing(&[IGNITION_VALIDATE, SYSTEMD], |tool| *tool == SYSTEMD),
             totals: Some(TestTotals {
                 passed: 12,
                 ignored: 1,

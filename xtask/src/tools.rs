@@ -10,7 +10,7 @@ use std::{
 /// A program that some test or step calls.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Tool {
-    /// The name of the executable on the PATH.
+    /// The name of the executable on the PATH, or its whole path.
     pub(crate) program: &'static str,
     /// The Debian package that brings it.
     pub(crate) debian_package: &'static str,
@@ -24,14 +24,15 @@ pub(crate) const IGNITION_VALIDATE: Tool = Tool {
     used_for: "comparison of Ignition configs with the reference validator",
 };
 
-pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
-    program: "systemd-analyze",
+/// Its test mode loads units and prints them; it is on no PATH.
+pub(crate) const SYSTEMD: Tool = Tool {
+    program: "/usr/lib/systemd/systemd",
     debian_package: "systemd",
-    used_for: "verification of generated units and drop-ins by systemd itself",
+    used_for: "comparison of unit files and drop-ins with what systemd loads",
 };
 
 /// Every tool that some step knows.
-pub(crate) const ALL: &[Tool] = &[IGNITION_VALIDATE, SYSTEMD_ANALYZE];
+pub(crate) const ALL: &[Tool] = &[IGNITION_VALIDATE, SYSTEMD];
 
 impl Tool {
     pub(crate) fn is_installed(&self) -> bool {
