@@ -71,3 +71,22 @@ fn control_characters_of_a_message_are_escaped() {
     let shown = plain(&sources, &Diagnostic::new(&LINT, None, "a\u{1b}[31mb"));
     assert!(shown.contains("a\\u{1b}[31mb"), "{shown}");
 }
+
+proptest::proptest! {
+    /// Sources are whatever somebody saved, and spans may come from a parser that lost its way.
+    #[test]
+    fn any_text_and_any_span_can_be_shown(
+        text in "(?s)[a-z \t\r\n\u{feff}\u{0}\u{1b}\u{2028}\u{200d}äß漢🦀\u{301}]{0,40}",
+        start in 0_u32..120,
+        length in 0_u32..120,
+        message in "(?s).{0,20}",
+    ) {
+        let (sources, id) = one(&text);
+        let span = Span::new(id, start, start + length);
+        let diagnostic = Diagnostic::new(&LINT, span, message)
+            .with_help("help")
+            .with_related(Span::new(id, length, start.max(length)), "related");
+        let shown = plain(&sources, &diagnostic);
+        proptest::prop_assert!(shown.starts_with("error[some-code]: "), "{}", shown);
+    }
+}
