@@ -3,15 +3,26 @@
 //! Everything here is a pure function of its arguments. Pools are wire-compatible with OpenShift's
 //! `machineconfiguration.openshift.io/v1`; where Berth behaves better than the original the doc comment says so.
 
+mod disruption;
 mod machine_config;
 mod membership;
 mod pool;
+mod protect;
+mod reconcile;
 mod render;
 mod rollout;
 
+pub use disruption::{
+    Action, Change, ChangeKind, ChangedItem, DiffError, DisruptionPolicy, FilePolicy, SpecDiff, UnitPolicy, UserPolicy,
+    combine, diff_specs, diff_specs_with,
+};
 pub use machine_config::{GENERATED_BY, MachineConfig, MachineConfigError, MachineConfigSpec, ROLE_LABEL, merge_order};
 pub use membership::{Membership, MembershipError, NodeLabelView, Placement};
 pub use pool::{MASTER, PoolClass, WORKER};
+pub use protect::{KubeletConfig, ProtectFinding, ProtectKind, ProtectedLabels, protect, protect_kubelet_configs};
+pub use reconcile::{
+    Irreconcilable, IrreconcilableChange, IrreconcilableItem, ReconcileOverrides, reconcile, reconcile_with,
+};
 pub use render::{
     EXTENSIONS, OS_IMAGE_OVERRIDDEN, RELEASE_IMAGE_VERSION, RenderError, RenderOptions, RenderProblem, RenderWarning,
     Rendered, SIZE_LIMIT, SelectError, render, select, validate,

@@ -269,3 +269,5 @@ fn envelope_size(name: &str, annotations: &BTreeMap<String, String>) -> usize {
     canonical::write(&envelope).len() - 1
 }
 
+#[cfg(test)]
+mod tests;
