@@ -4,6 +4,7 @@
 //! `machineconfiguration.openshift.io/v1`; where Berth behaves better than the original the doc comment says so.
 
 mod disruption;
+mod forecast;
 mod machine_config;
 mod membership;
 mod pool;
@@ -15,6 +16,10 @@ mod rollout;
 pub use disruption::{
     Action, Change, ChangeKind, ChangedItem, DiffError, DisruptionPolicy, FilePolicy, SpecDiff, UnitPolicy, UserPolicy,
     combine, diff_specs, diff_specs_with,
+};
+pub use forecast::{
+    DurationError, Forecast, ForecastInput, ForecastPool, NewNode, NodeForecast, NodeKind, PoolForecast, Reboots, Wave,
+    forecast, format_duration, parse_duration, svg,
 };
 pub use machine_config::{GENERATED_BY, MachineConfig, MachineConfigError, MachineConfigSpec, ROLE_LABEL, merge_order};
 pub use membership::{Membership, MembershipError, NodeLabelView, Placement};

@@ -30,3 +30,5 @@ pub use max_unavailable::{MaxUnavailable, MaxUnavailableError};
 pub use node::{DaemonState, NodeConditions, NodeState, NodeStateError, annotation};
 pub use plan::{PoolRollout, RolloutPlan, Waiting, plan_pool, plan_pools};
 pub use timestamp::{Timestamp, TimestampError};
+
+pub(crate) use select::select;

@@ -186,19 +186,27 @@ fn out_of_service(node: &NodeState) -> String {
     causes.join(", ")
 }
 
+/// Who is in the way: nodes that have the slots, nodes that get them now, or nodes that failed.
 fn no_slot(selection: &Selection<'_>) -> String {
     let limit = selection.limit;
-    if selection.holders.len() < limit {
-        return "nodes of the pool could not take the config, so only one moves at a time".to_owned();
+    if selection.holders.len() >= limit {
+        return format!(
+            "no slot is free; {limit} of {limit} taken by {}",
+            some(&selection.holders)
+        );
     }
-    let names = names(&selection.holders);
-    let (shown, rest) = names.split_at(names.len().min(NAMES_IN_A_REASON));
-    let further = match rest.len() {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
-    format!(
-        "no slot is free; {limit} of {limit} taken by {}{further}",
-        shown.join(", ")
-    )
+    match selection.candidates.as_slice() {
+        [] => "nodes of the pool could not take the config, so only one moves at a time".to_owned(),
+        [first] => format!("{} moves first", first.name),
+        several => format!("{} move first", some(several)),
+    }
+}
+
+fn some(nodes: &[&NodeState]) -> String {
+    let (shown, rest) = nodes.split_at(nodes.len().min(NAMES_IN_A_REASON));
+    let shown = names(shown).join(", ");
+    match rest.len() {
+        0 => shown,
+        count => format!("{shown} and {count} more"),
+    }
 }

@@ -114,7 +114,7 @@ pub(crate) fn select(rollout: &PoolRollout) -> Selection<'_> {
         None => limit.saturating_sub(holders.len()).saturating_sub(reserved),
     };
 
-    asking.sort_by_key(|node| order(node));
+    asking.sort_by_cached_key(|node| order(node));
     let (drains, undrained) = asking.split_at(asking.len().min(limit.saturating_sub(out)));
     let mut waiting: Vec<_> = undrained.iter().map(|node| (*node, WaitReason::AsksForDrain)).collect();
 
@@ -131,9 +131,9 @@ pub(crate) fn select(rollout: &PoolRollout) -> Selection<'_> {
             None => candidates.push(node),
         }
     }
-    candidates.sort_by_key(|node| order(node));
+    candidates.sort_by_cached_key(|node| order(node));
     take(&mut candidates, rollout, capacity, &mut waiting);
-    waiting.sort_by_key(|(node, _)| order(node));
+    waiting.sort_by_cached_key(|(node, _)| order(node));
     Selection {
         limit,
         holders,

@@ -1,0 +1,253 @@
+//! What a rollout will cost: which nodes move, in which waves, with how many reboots, and until when.
+//!
+//! The forecast plays the rollout against the planner itself, so both always agree. Pools roll side by side. Every
+//! reboot is assumed to take the same time, and a node gives its slot back as soon as it is done.
+//!
+//! It plays the rollout twice: with labels at first boot, and as it would go without them. Without them a new node
+//! joins as a worker, gets its labels there, and has to reboot once more into its pool, in line with all others.
+
+mod duration;
+mod simulate;
+mod svg;
+
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::{Serialize, Serializer};
+
+use self::simulate::{Course, Delivery, simulate};
+pub use self::{
+    duration::{DurationError, format_duration, parse_duration},
+    svg::svg,
+};
+use crate::rollout::{PoolRollout, Waiting};
+
+/// What the forecast looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ForecastInput {
+    /// The pools that roll.
+    pub pools: Vec<ForecastPool>,
+    /// How long a node is away for one reboot.
+    pub reboot: Duration,
+    /// How long it takes to drain a node before it reboots.
+    pub drain: Duration,
+    /// The maintenance window, counted from the start of the rollout.
+    pub window: Option<Duration>,
+}
+
+/// One pool of a forecast.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ForecastPool {
+    /// The pool with the nodes it has now, exactly as for [`plan_pool`](crate::plan_pool).
+    pub rollout: PoolRollout,
+    /// Machines that join the pool during the rollout.
+    pub joining: Vec<NewNode>,
+    /// Reboots of nodes that the pool has, where it is not one: none for a change that needs no reboot.
+    pub reboots: BTreeMap<String, Reboots>,
+}
+
+/// A machine that joins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewNode {
+    /// The node's name.
+    pub name: String,
+    /// Its labels; the zone decides about the order.
+    pub labels: BTreeMap<String, String>,
+    /// Its reboots. `None`: one with labels at first boot, to get the pool's operating system, and two without.
+    pub reboots: Option<Reboots>,
+}
+
+/// How often a node reboots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reboots {
+    /// When the node has its labels at first boot.
+    pub with: u32,
+    /// When it gets them later.
+    pub without: u32,
+}
+
+impl Reboots {
+    /// A node that the pool has already: first-boot labels change nothing for it.
+    pub const MOVING: Self = Self { with: 1, without: 1 };
+    /// A machine that joins: without first-boot labels it boots as a worker, and again into its pool.
+    pub const NEW: Self = Self { with: 1, without: 2 };
+}
+
+/// How a node takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeKind {
+    /// The pool has it, and it moves to another config.
+    Moving,
+    /// It joins. Nothing runs on it yet, so its first boot takes no slot.
+    New,
+}
+
+/// The answer for all pools. Times count from the start of the rollout; in JSON they are seconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Forecast {
+    /// Pool by pool, in the order given.
+    pub pools: Vec<PoolForecast>,
+    /// When the last node is done.
+    #[serde(rename = "finish_seconds", serialize_with = "seconds")]
+    pub finish: Duration,
+    /// When the last node would be done without labels at first boot.
+    #[serde(rename = "finish_without_berth_seconds", serialize_with = "seconds")]
+    pub finish_without_berth: Duration,
+    /// The maintenance window asked for.
+    #[serde(rename = "window_seconds", serialize_with = "seconds_if_any")]
+    pub window: Option<Duration>,
+    /// Whether all is done when the window closes. A node that cannot move, in a pool that is not paused, means no.
+    pub fits_window: Option<bool>,
+    /// The first node that would still be away when the window closes.
+    pub first_over: Option<String>,
+}
+
+/// The answer for one pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PoolForecast {
+    /// The pool.
+    pub pool: String,
+    /// Whether its rollout is stopped.
+    pub paused: bool,
+    /// How many nodes may be out of service, counted with the nodes that join.
+    pub max_unavailable: usize,
+    /// Groups of nodes that start together.
+    pub waves: Vec<Wave>,
+    /// Every node that moves or joins, in order of its start.
+    pub nodes: Vec<NodeForecast>,
+    /// Nodes that will not get there, and why.
+    pub left: Vec<Waiting>,
+    /// Reboots of all nodes together.
+    pub reboots_with: u32,
+    /// The same without labels at first boot.
+    pub reboots_without: u32,
+    /// When the pool is done.
+    #[serde(rename = "finish_seconds", serialize_with = "seconds")]
+    pub finish: Duration,
+    /// When the pool would be done without labels at first boot.
+    #[serde(rename = "finish_without_berth_seconds", serialize_with = "seconds")]
+    pub finish_without_berth: Duration,
+}
+
+/// Nodes of a pool that start together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Wave {
+    /// From 1.
+    pub number: usize,
+    /// When they start.
+    #[serde(rename = "start_seconds", serialize_with = "seconds")]
+    pub start: Duration,
+    /// When the last of them is done.
+    #[serde(rename = "end_seconds", serialize_with = "seconds")]
+    pub end: Duration,
+    /// The nodes, in their order.
+    pub nodes: Vec<String>,
+}
+
+/// One node on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NodeForecast {
+    /// The node.
+    pub node: String,
+    /// Whether it moves or joins.
+    pub kind: NodeKind,
+    /// Its wave; none for a node that joins, which waits for nobody.
+    pub wave: Option<usize>,
+    /// When it goes out of service.
+    #[serde(rename = "start_seconds", serialize_with = "seconds")]
+    pub start: Duration,
+    /// When it is back.
+    #[serde(rename = "end_seconds", serialize_with = "seconds")]
+    pub end: Duration,
+    /// All its reboots in this rollout, also when it is away twice.
+    pub reboots_with: u32,
+    /// All its reboots without labels at first boot.
+    pub reboots_without: u32,
+}
+
+/// Plays the rollout through.
+pub fn forecast(input: &ForecastInput) -> Forecast {
+    let pools: Vec<PoolForecast> = input.pools.iter().map(|pool| forecast_pool(pool, input)).collect();
+    let latest = |finish: fn(&PoolForecast) -> Duration| pools.iter().map(finish).max().unwrap_or_default();
+    let finish = latest(|pool| pool.finish);
+    let finish_without_berth = latest(|pool| pool.finish_without_berth);
+    let stuck = pools.iter().any(|pool| !pool.paused && !pool.left.is_empty());
+    let first_over = input.window.and_then(|window| {
+        let nodes = pools.iter().flat_map(|pool| &pool.nodes);
+        let over = nodes
+            .filter(|node| node.end > window)
+            .min_by_key(|node| (node.start, node.end));
+        over.map(|node| node.node.clone())
+    });
+    Forecast {
+        finish,
+        finish_without_berth,
+        window: input.window,
+        fits_window: input.window.map(|window| finish <= window && !stuck),
+        first_over,
+        pools,
+    }
+}
+
+fn forecast_pool(pool: &ForecastPool, input: &ForecastInput) -> PoolForecast {
+    let with = simulate(pool, input, Delivery::FirstBoot);
+    let without = simulate(pool, input, Delivery::Later);
+    let (with_by_name, without_by_name) = (with.reboots_by_node(), without.reboots_by_node());
+    let total = |by_name: &BTreeMap<&str, u32>, name: &str| by_name.get(name).copied().unwrap_or_default();
+    let nodes: Vec<NodeForecast> = with
+        .nodes
+        .iter()
+        .map(|node| NodeForecast {
+            node: node.name.clone(),
+            kind: node.kind,
+            wave: node.wave,
+            start: node.start,
+            end: node.end,
+            reboots_with: total(&with_by_name, &node.name),
+            reboots_without: total(&without_by_name, &node.name),
+        })
+        .collect();
+    PoolForecast {
+        pool: pool.rollout.pool.clone(),
+        paused: pool.rollout.paused,
+        max_unavailable: with.limit,
+        waves: waves(&with),
+        reboots_with: with.reboots(),
+        reboots_without: without.reboots(),
+        finish: with.finish(),
+        finish_without_berth: without.finish(),
+        nodes,
+        left: with.left,
+    }
+}
+
+fn waves(course: &Course) -> Vec<Wave> {
+    let mut waves: BTreeMap<usize, Wave> = BTreeMap::new();
+    for node in &course.nodes {
+        let Some(number) = node.wave else { continue };
+        let wave = waves.entry(number).or_insert_with(|| Wave {
+            number,
+            start: node.start,
+            end: node.end,
+            nodes: Vec::new(),
+        });
+        wave.end = wave.end.max(node.end);
+        wave.nodes.push(node.name.clone());
+    }
+    waves.into_values().collect()
+}
+
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(duration.as_secs())
+}
+
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn seconds_if_any<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    match duration {
+        Some(duration) => serializer.serialize_some(&duration.as_secs()),
+        None => serializer.serialize_none(),
+    }
+}
