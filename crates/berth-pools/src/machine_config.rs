@@ -53,7 +53,7 @@ pub struct MachineConfigSpec {
     pub kernel_type: String,
 }
 
-/// Why a JSON value is no machine config.
+/// Why a JSON value is no machine config, or no kubelet config.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MachineConfigError {
     /// A field has the wrong type.
@@ -65,8 +65,18 @@ pub enum MachineConfigError {
         message: String,
     },
     /// Without a name its place in the order is not known.
-    #[error("metadata.name: a MachineConfig needs a name")]
+    #[error("metadata.name: the object needs a name")]
     NoName,
+}
+
+impl MachineConfigError {
+    #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
+    pub(crate) fn field(error: serde_path_to_error::Error<serde_json::Error>) -> Self {
+        Self::Field {
+            path: error.path().to_string(),
+            message: error.inner().to_string(),
+        }
+    }
 }
 
 /// The outline of the object; everything else in it is of no concern here.
@@ -79,11 +89,12 @@ struct Wire {
     spec: MachineConfigSpec,
 }
 
+/// The parts of an object's metadata that count here.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct WireMetadata {
+pub(crate) struct WireMetadata {
     #[serde(deserialize_with = "null_is_default")]
-    name: String,
+    pub(crate) name: String,
     #[serde(deserialize_with = "null_is_default")]
     labels: BTreeMap<String, String>,
     #[serde(deserialize_with = "null_is_default")]
@@ -91,17 +102,16 @@ struct WireMetadata {
 }
 
 /// Kubernetes treats a null member like one that is not there.
-fn null_is_default<'de, D: Deserializer<'de>, T: Default + DeserializeOwned>(deserializer: D) -> Result<T, D::Error> {
+pub(crate) fn null_is_default<'de, D: Deserializer<'de>, T: Default + DeserializeOwned>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
 impl MachineConfig {
     /// Reads the object as the API server would give it.
     pub fn from_json(json: &Value) -> Result<Self, MachineConfigError> {
-        let wire: Wire = serde_path_to_error::deserialize(json).map_err(|error| MachineConfigError::Field {
-            path: error.path().to_string(),
-            message: error.inner().to_string(),
-        })?;
+        let wire: Wire = serde_path_to_error::deserialize(json).map_err(MachineConfigError::field)?;
         if wire.metadata.name.is_empty() {
             return Err(MachineConfigError::NoName);
         }

@@ -92,6 +92,18 @@ impl<'a> Contents<'a> {
                 }
             }
         }
+        for link in reconcile::storage(ignition, |storage| &storage.links) {
+            if is_watched(&link.path) {
+                let target = link.target.as_deref().unwrap_or_default();
+                let is_mask = target == "/dev/null" && !ENV_FILES.contains(&link.path.as_str());
+                let text = if is_mask && link.path != LABELS_PATH {
+                    Text::Masked
+                } else {
+                    Text::Unknown(format!("it is a link to {target}"))
+                };
+                put(link.path.clone(), link.path.clone(), text);
+            }
+        }
         for file in ignition.files().iter().filter(|file| says_something(file)) {
             if is_watched(&file.path) {
                 let text = match file_contents(file) {

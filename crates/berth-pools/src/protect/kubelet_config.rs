@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use berth_labels::LabelSelector;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{ProtectFinding, ProtectKind};
+use crate::machine_config::{MachineConfigError, WireMetadata, null_is_default};
 
 /// A `KubeletConfig` of `machineconfiguration.openshift.io/v1`, as far as it concerns registration.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,7 +20,38 @@ pub struct KubeletConfig {
     pub kubelet_config: Value,
 }
 
+/// The outline of the object; everything else in it is of no concern here.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Wire {
+    #[serde(deserialize_with = "null_is_default")]
+    metadata: WireMetadata,
+    #[serde(deserialize_with = "null_is_default")]
+    spec: WireSpec,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct WireSpec {
+    #[serde(deserialize_with = "null_is_default")]
+    machine_config_pool_selector: LabelSelector,
+    kubelet_config: Value,
+}
+
 impl KubeletConfig {
+    /// Reads the object as the API server would give it.
+    pub fn from_json(json: &Value) -> Result<Self, MachineConfigError> {
+        let wire: Wire = serde_path_to_error::deserialize(json).map_err(MachineConfigError::field)?;
+        if wire.metadata.name.is_empty() {
+            return Err(MachineConfigError::NoName);
+        }
+        Ok(Self {
+            name: wire.metadata.name,
+            pool_selector: wire.spec.machine_config_pool_selector,
+            kubelet_config: wire.spec.kubelet_config,
+        })
+    }
+
     /// Whether it is for a pool with these labels. A selector that Kubernetes refuses selects nothing.
     pub fn selects(&self, pool_labels: &BTreeMap<String, String>) -> bool {
         match self.pool_selector.compile() {

@@ -344,6 +344,22 @@ fn contents_from_elsewhere_cannot_be_proved() {
 }
 
 #[test]
+fn links_are_seen_for_what_they_do() {
+    let link =
+        |path: &str, target: &str| config("a", json!({"storage": {"links": [{"path": path, "target": target}]}}));
+    let mask = link("/etc/systemd/system/kubelet.service", "/dev/null");
+    assert_eq!(
+        short(&[with_unit("01", OPENSHIFT_UNIT), mask]),
+        ["a /etc/systemd/system/kubelet.service:- stops-kubelet"]
+    );
+    let elsewhere = link("/etc/kubernetes/kubelet-env", "/etc/mine");
+    assert_eq!(short(&[elsewhere]), ["a /etc/kubernetes/kubelet-env:- unreadable"]);
+    let broken = with_drop_in("00", "20-x.conf", "[Service]\nExecStart=\n");
+    let cured = link("/etc/systemd/system/kubelet.service.d/20-x.conf", "/dev/null");
+    assert_eq!(findings(&[with_unit("01", OPENSHIFT_UNIT), broken, cured]), []);
+}
+
+#[test]
 fn what_loses_the_merge_is_not_judged() {
     let good = "CUSTOM_KUBELET_LABELS=example.com/pool=edge,example.com/site=s1\n";
     let configs = [
@@ -355,6 +371,30 @@ fn what_loses_the_merge_is_not_judged() {
         with_file("20-good", "/etc/kubernetes/kubelet-env", good),
     ];
     assert_eq!(findings(&configs), []);
+}
+
+#[test]
+fn kubelet_configs_are_read_as_openshift_writes_them() {
+    let read = KubeletConfig::from_json(&json!({
+        "metadata": {"name": "tuned"},
+        "spec": {
+            "machineConfigPoolSelector": {"matchLabels": {"size": "large"}},
+            "kubeletConfig": {"maxPods": 500},
+            "logLevel": 4,
+        },
+    }));
+    assert_eq!(read.unwrap(), kubelet_config(json!({"maxPods": 500})));
+    let without = KubeletConfig::from_json(&json!({"metadata": {"name": "none"}, "spec": null})).unwrap();
+    assert!(!without.selects(&[("size".to_owned(), "large".to_owned())].into()));
+    let wrong = KubeletConfig::from_json(&json!({
+        "metadata": {"name": "x"}, "spec": {"machineConfigPoolSelector": {"matchLabels": 7}},
+    }));
+    let message = wrong.unwrap_err().to_string();
+    assert!(
+        message.starts_with("spec.machineConfigPoolSelector.matchLabels: "),
+        "{message}"
+    );
+    assert!(KubeletConfig::from_json(&json!({})).is_err());
 }
 
 fn kubelet_config(value: Value) -> KubeletConfig {
