@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use berth_labels::LabelSelector;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -87,6 +88,17 @@ fn openshifts_own_files_are_fine() {
     ];
     assert_eq!(findings(&plain), []);
     assert_eq!(findings(&[]), []);
+}
+
+#[test]
+fn kubeadms_own_drop_in_is_fine() {
+    let text = "[Service]\nEnvironment=\"KUBELET_KUBECONFIG_ARGS=--kubeconfig=/etc/kubernetes/kubelet.conf\"\n\
+        EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env\nEnvironmentFile=-/etc/default/kubelet\nExecStart=\n\
+        ExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS\n";
+    let drop_in = with_drop_in("a", "10-kubeadm.conf", text);
+    assert_eq!(protect([&drop_in], &pool(), Flavour::Upstream), []);
+    let extra = with_file("b", "/etc/default/kubelet", "KUBELET_EXTRA_ARGS=--v=4\n");
+    assert_eq!(protect([&drop_in, &extra], &pool(), Flavour::Upstream), []);
 }
 
 #[test]
@@ -395,6 +407,27 @@ fn kubelet_configs_are_read_as_openshift_writes_them() {
         "{message}"
     );
     assert!(KubeletConfig::from_json(&json!({})).is_err());
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_a_panic_and_every_line_exists(
+        unit in "(\\PC|\n|ExecStart=|\\[Service\\]\n|kubelet|--node-labels=|\\$\\{A\\}|=|\\\\\n){0,20}",
+        env in "(CUSTOM_KUBELET_LABELS=|KUBELET_EXTRA_ARGS=|--node-labels=|a=b|\n|\"|,|\\PC){0,20}",
+    ) {
+        let configs = [
+            with_unit("a", &unit),
+            with_drop_in("b", "20-x.conf", &unit),
+            with_file("c", "/etc/kubernetes/kubelet-env", &env),
+            with_file("d", "/etc/default/kubelet", &env),
+            with_file("e", "/etc/berth/labels", &env),
+        ];
+        let lines = |text: &str| u32::try_from(text.split('\n').count()).unwrap();
+        for found in findings(&configs) {
+            let text = if found.path.starts_with("kubelet.service") { &unit } else { &env };
+            prop_assert!(found.line.is_none_or(|line| (1..=lines(text)).contains(&line)), "{found:?}");
+        }
+    }
 }
 
 fn kubelet_config(value: Value) -> KubeletConfig {
