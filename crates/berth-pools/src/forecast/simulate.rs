@@ -160,8 +160,11 @@ impl<'a> Player<'a> {
                 .filter_map(|node| places.get(node.name.as_str()).copied())
                 .collect();
             self.start(&chosen);
-            // Changes without a reboot are over at once and give their slots back.
-            self.settle();
+            // Changes without a reboot are over at once and give their slots back, and the deferred node may be the only
+            // one left. Otherwise there is nothing more to hand out.
+            if !self.settle() && self.now.deferred.is_none() {
+                return;
+            }
         }
     }
 
@@ -217,13 +220,15 @@ impl<'a> Player<'a> {
         true
     }
 
-    /// Everything that is over by now.
-    fn settle(&mut self) {
+    /// Everything that is over by now. False when there is nothing.
+    fn settle(&mut self) -> bool {
+        let mut settled = false;
         while let Some(Reverse((time, event))) = self.events.peek().copied() {
             if time > self.time {
-                return;
+                break;
             }
             self.events.pop();
+            settled = true;
             match event {
                 Event::Back(index) => {
                     if let Some(node) = self.now.nodes.get_mut(index) {
@@ -238,6 +243,7 @@ impl<'a> Player<'a> {
                 }
             }
         }
+        settled
     }
 
     /// A machine that has just joined: in its pool, or as a worker that has to move.

@@ -202,11 +202,11 @@ fn set(node: &mut NodeState, key: &str, value: &str) {
 
 /// Long enough for every machine to move alone, with bad luck.
 fn patience(fleet: &Fleet) -> usize {
-    200 + fleet.fates.len() * 80
+    150 + fleet.fates.len() * 60
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn a_healthy_fleet_always_arrives(fleet in healthy_fleet()) {
