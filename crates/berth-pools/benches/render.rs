@@ -57,7 +57,8 @@ fn rendering(criterion: &mut Criterion) {
     criterion.bench_function("render 500 machine configs of ten files", |bencher| {
         bencher.iter(|| render("worker", black_box(&configs), &options));
     });
-    let best = (0..10)
+    // The best of many is not spoilt by whatever else the machine does.
+    let best = (0..30)
         .map(|_| {
             let start = Instant::now();
             black_box(render("worker", black_box(&configs), &options)).ok();
