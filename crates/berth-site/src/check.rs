@@ -13,37 +13,57 @@ use crate::{
 /// How many nodes a finding names before it only counts.
 const NODES_NAMED: usize = 3;
 
-/// What makes two unknown codes the same finding.
-type Code<'a> = (&'a str, Option<Span>);
-
 /// Checks a whole site. `resolutions` are those of [`Resolver::resolve_all`], passed in so that they are made once.
 ///
 /// The same finding on many nodes is reported once.
 pub fn check(resolver: &Resolver<'_>, resolutions: &[Resolution]) -> Vec<Diagnostic> {
     let mut findings = references(resolver);
     findings.extend_from_slice(resolver.duplicates());
-    let mut codes: HashMap<Code<'_>, (Diagnostic, Vec<&str>)> = HashMap::new();
-    for resolution in resolutions {
-        for diagnostic in &resolution.diagnostics {
-            if diagnostic.lint == &lints::UNKNOWN_CODE {
-                let key = (diagnostic.message.as_str(), diagnostic.span);
-                codes
-                    .entry(key)
-                    .or_insert_with(|| (diagnostic.clone(), Vec::new()))
-                    .1
-                    .push(&resolution.node);
-            } else {
-                findings.push(diagnostic.clone());
-            }
-        }
-    }
-    for (mut diagnostic, nodes) in codes.into_values() {
-        diagnostic.message = format!("{} ({})", diagnostic.message, name_nodes(&nodes));
-        findings.push(diagnostic);
-    }
+    findings.extend(idle_rules(resolver, resolutions));
+    findings.extend(node_findings(resolutions));
     findings.sort_by(|a, b| (a.span, a.code(), &a.message).cmp(&(b.span, b.code(), &b.message)));
     findings.dedup();
     findings
+}
+
+/// The findings of all nodes. What is said of many nodes at the same place, in the same words but for the node's name, is
+/// one finding.
+fn node_findings(resolutions: &[Resolution]) -> Vec<Diagnostic> {
+    let mut groups: HashMap<(Option<Span>, String), (Diagnostic, Vec<&str>)> = HashMap::new();
+    for resolution in resolutions {
+        let name = format!("`{}`", resolution.node);
+        for diagnostic in &resolution.diagnostics {
+            let key = (diagnostic.span, diagnostic.message.replace(&name, ""));
+            groups
+                .entry(key)
+                .or_insert_with(|| (diagnostic.clone(), Vec::new()))
+                .1
+                .push(&resolution.node);
+        }
+    }
+    let findings = groups.into_values().map(|(mut diagnostic, nodes)| {
+        let named = nodes
+            .first()
+            .is_some_and(|first| diagnostic.message.contains(&format!("`{first}`")));
+        // What is said of a reference concerns the reference, whoever uses it.
+        let code = diagnostic.lint == &lints::UNKNOWN_CODE;
+        match nodes.len().saturating_sub(1) {
+            0 if !code => {}
+            more if named => diagnostic.message = format!("{} (and {})", diagnostic.message, more_nodes(more)),
+            _ if code => diagnostic.message = format!("{} ({})", diagnostic.message, name_nodes(&nodes)),
+            _ => {}
+        }
+        diagnostic
+    });
+    findings.collect()
+}
+
+fn more_nodes(count: usize) -> String {
+    if count == 1 {
+        "1 more node".to_owned()
+    } else {
+        format!("{count} more nodes")
+    }
 }
 
 fn name_nodes(nodes: &[&str]) -> String {
@@ -53,6 +73,29 @@ fn name_nodes(nodes: &[&str]) -> String {
         0 => format!("{word} {}", named.join(", ")),
         more => format!("{word} {} and {more} more", named.join(", ")),
     }
+}
+
+/// Rules that are for none of the site's nodes, where it has any.
+fn idle_rules(resolver: &Resolver<'_>, resolutions: &[Resolution]) -> Vec<Diagnostic> {
+    if resolutions.is_empty() {
+        return Vec::new();
+    }
+    let used: BTreeSet<u32> = resolutions
+        .iter()
+        .flat_map(|resolution| resolution.rules.iter().copied())
+        .collect();
+    let rules = resolver.site().rules.iter().zip(0u32..);
+    rules
+        .filter(|(_, number)| !used.contains(number))
+        .map(|(rule, _)| {
+            let message = format!(
+                "rule `{}` matches none of the {} nodes",
+                rule.name.value,
+                resolutions.len()
+            );
+            Diagnostic::new(&lints::IDLE_RULE, rule.name.span, message)
+        })
+        .collect()
 }
 
 /// Names in documents that no other document has.

@@ -7,6 +7,7 @@ use berth_labels::{Label, LabelKey, LabelSelector, LabelSelectorRequirement, Lab
 
 use crate::{
     lints,
+    load::has_errors,
     model::{Declared, Name, Spanned},
     suggest::nearest,
 };
@@ -30,6 +31,26 @@ impl Report<'_> {
             diagnostic = diagnostic.with_help(format!("write \"{}\"", self.sources.snippet(node.span)));
         }
         self.push(diagnostic);
+    }
+}
+
+/// What a selector field holds.
+#[derive(Debug)]
+pub(crate) enum SelectorField {
+    /// There is no such field.
+    Missing,
+    /// It cannot be read; the reason has been reported.
+    Broken,
+    /// It was read.
+    Read(Spanned<LabelSelector>),
+}
+
+impl SelectorField {
+    pub(crate) fn ok(self) -> Option<Spanned<LabelSelector>> {
+        match self {
+            Self::Read(selector) => Some(selector),
+            Self::Missing | Self::Broken => None,
+        }
     }
 }
 
@@ -152,8 +173,22 @@ impl<'a> Fields<'a> {
         found
     }
 
-    pub(crate) fn selector(&mut self, key: &'static str, report: &mut Report<'_>) -> Option<Spanned<LabelSelector>> {
-        let node = self.get(key)?;
+    /// A selector. One that cannot be read whole is not read at all: without the part that is wrong it would select
+    /// more than its author wanted.
+    pub(crate) fn selector(&mut self, key: &'static str, report: &mut Report<'_>) -> SelectorField {
+        let Some(node) = self.get(key) else {
+            return SelectorField::Missing;
+        };
+        let findings = report.diagnostics.len();
+        match self.read_selector(key, node, report) {
+            Some(selector) if !has_errors(report.diagnostics.get(findings..).unwrap_or_default()) => {
+                SelectorField::Read(Spanned::new(selector, node.span))
+            }
+            _ => SelectorField::Broken,
+        }
+    }
+
+    fn read_selector(&mut self, key: &str, node: &'a Node, report: &mut Report<'_>) -> Option<LabelSelector> {
         let mut fields = Fields::open(Some(node), key, report);
         let match_labels = fields
             .get("matchLabels")
@@ -188,13 +223,10 @@ impl<'a> Fields<'a> {
             }
         }
         fields.finish(report);
-        Some(Spanned::new(
-            LabelSelector {
-                match_labels,
-                match_expressions,
-            },
-            node.span,
-        ))
+        Some(LabelSelector {
+            match_labels,
+            match_expressions,
+        })
     }
 
     /// Label statements; `!key` removes where `removals` allows it.

@@ -34,5 +34,5 @@ pub use names::{IMPLICIT_VALUES, NODE_LABELS, OWNED_LABELS, POOL, ROLE};
 pub use plan::{NodePlan, Plan, Presence, Reboot, Strategy, Totals, plan};
 pub use resolve::{Beaten, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject};
 pub use rule::{ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};
-pub use suggest::nearest;
+pub use suggest::{close_matches, nearest};
 pub use template::{ClliPart, Expression, Filter, NodeFact, Template, TemplateError, Variable};

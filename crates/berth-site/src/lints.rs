@@ -28,6 +28,15 @@ Berth reads MachineConfigPool and MachineConfig (machineconfiguration.openshift.
 (drydock/KIND/v1). A kind of one envelope can be written in the other: schema `berth/LabelRule/v1` with `data`, or
 apiVersion berth.dev/v1alpha1 and kind `Rack` with `spec`.
 "
+MISSPELLED_KIND Warning "misspelled-kind" "a kind that is nearly one of Berth's"
+"The document is ignored, but its kind looks like one that Berth uses, in another spelling, group or version. Compare `apiVersion` and
+`kind` (or `schema`) with the message.
+
+  apiVersion: berth.dev/v1
+  kind: Labelrule           # wrong, twice
+  apiVersion: berth.dev/v1alpha1
+  kind: LabelRule           # right
+"
 DUPLICATE_DOCUMENT Error "duplicate-document" "two documents have the same kind and name"
 "Names identify documents. With two of them, which one holds would depend on the order of files, so neither is
 preferred: the first is used and the second is an error. Delete one, or rename it.
@@ -128,6 +137,12 @@ INVALID_MAX_UNAVAILABLE Error "invalid-max-unavailable" "a maxUnavailable that m
 "maxUnavailable is a whole number of at least 1, or a percentage such as \"10%\". OpenShift accepts anything here: a negative
 number then freezes the pool, and a text without `%` fails every sync.
 "
+ZERO_MAX_UNAVAILABLE Warning "zero-max-unavailable" "a maxUnavailable of 0, which means 1"
+"OpenShift reads 0 as 1, and so does Berth. To hold a pool still, pause it.
+
+  maxUnavailable: 0   # does not stop the rollout
+  paused: true        # does
+"
 UNKNOWN_POOL Error "unknown-pool" "a pool that no document describes"
 "A node document, Berth or rule names a pool that is not among the documents. Add the MachineConfigPool, or correct the
 name.
@@ -185,6 +200,14 @@ nothing; to match every node write `namePatterns: ['.*']`.
 "
 EMPTY_RULE Warning "empty-rule" "a rule that gives nothing"
 "The rule has neither `labels` nor `pool`, so it changes nothing.
+"
+IDLE_RULE Note "idle-rule" "a rule that matches no node of the site"
+"The site has nodes, but the rule is for none of them. That is fine for machines still to come. Otherwise compare its patterns
+with the names: Berth matches whole names, so `worker` does not match `worker-1`.
+"
+MISSING_FACT Error "missing-fact" "a rule uses something that the node does not have"
+"The label value contains `${node.rack}`, `${node.profile}` or `${clli.entity}`, and the node has no rack, no host profile, or a code
+without entity. The label would be missing on that node. Give the node what is missing, or narrow the rule.
 "
 RULE_POOL_CYCLE Error "rule-pool-cycle" "a rule that gives a pool depends on the pool"
 "The pool of a node is decided before rules that match by pool are looked at. A rule that gives a pool can match by name, rack or

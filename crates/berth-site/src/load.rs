@@ -110,7 +110,12 @@ impl Loader<'_> {
         self.seen.insert((kind, name.value.clone()), span);
         if let Some(problem) = name_problem(&name.value) {
             let message = format!("`{}` is not a name: {problem}", name.value);
-            self.report.push(Diagnostic::new(&lints::INVALID_NAME, span, message));
+            let mut diagnostic = Diagnostic::new(&lints::INVALID_NAME, span, message);
+            let lower = name.value.to_lowercase();
+            if name_problem(&lower).is_none() {
+                diagnostic = diagnostic.with_help(format!("write {lower}"));
+            }
+            self.report.push(diagnostic);
             return;
         }
         if is_abstract(document) {
@@ -163,16 +168,33 @@ impl Loader<'_> {
             }
             Envelope::None => return None,
         };
-        let message = format!("{given} is not a kind that Berth uses; the document is carried along and ignored");
-        let mut diagnostic = Diagnostic::new(&lints::UNKNOWN_KIND, document.span(), message);
         let near =
             || nearest(document.kind(), KINDS.iter().map(|(_, name, ..)| *name)).map(|name| format!("kind {name}"));
-        if let Some(expected) = expected.or_else(near) {
-            diagnostic = diagnostic.with_help(format!("did you mean {expected}?"));
-        }
+        let diagnostic = match (expected, near()) {
+            // The kind is right, so what is wrong is beside it.
+            (Some(expected), _) => {
+                let beside = ["apiVersion", "schema"].iter().find_map(|key| document.root.get(key));
+                let span = beside.map_or_else(|| document.span(), |node| node.span);
+                misspelled(&given, span).with_help(format!("did you mean {expected}?"))
+            }
+            (None, Some(near)) => misspelled(&given, document.span()).with_help(format!("did you mean {near}?")),
+            (None, None) => {
+                let message =
+                    format!("{given} is not a kind that Berth uses; the document is carried along and ignored");
+                Diagnostic::new(&lints::UNKNOWN_KIND, document.span(), message)
+            }
+        };
         self.report.push(diagnostic);
         None
     }
+}
+
+fn misspelled(given: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(
+        &lints::MISSPELLED_KIND,
+        span,
+        format!("Berth does not know {given}, so the document is ignored"),
+    )
 }
 
 /// Abstract documents are only there for others to be layered on.

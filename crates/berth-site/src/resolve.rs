@@ -7,7 +7,11 @@ mod fold;
 mod matching;
 mod pool;
 
-use std::{collections::BTreeMap, collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    thread,
+};
 
 use berth_documents::{Diagnostic, Span};
 use berth_labels::{Flavour, LabelKey, LabelSet, LabelValue, Route, choose_route};
@@ -22,6 +26,12 @@ use crate::{
 };
 use fold::{Candidate, Folded, Rank};
 use matching::PatternIndex;
+
+/// Below this number of nodes another thread costs more than it saves.
+const NODES_PER_THREAD: usize = 2_000;
+
+/// How many names a finding lists when it has no better help.
+const NAMES_LISTED: usize = 6;
 
 /// A source of labels; indices point into the [`Site`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,6 +136,8 @@ pub struct Resolution {
     pub labels: Vec<ResolvedLabel>,
     /// Labels that the site declares and removes again for this node.
     pub removed: Vec<Removed>,
+    /// The rules that match the node, by their place in [`Site::rules`].
+    pub rules: Box<[u32]>,
     /// What is wrong with this node.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -263,15 +275,33 @@ impl<'a> Resolver<'a> {
         known: &HashMap<&str, usize>,
     ) -> Diagnostic {
         let diagnostic = Diagnostic::new(lint, name.span, format!("there is no {what} `{}`", name.value));
-        match nearest(&name.value, known.keys().copied()) {
+        let mut names: Vec<&str> = known.keys().copied().collect();
+        names.sort_unstable();
+        match nearest(&name.value, names.iter().copied()) {
             Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+            None if names.is_empty() => diagnostic,
+            None if names.len() <= NAMES_LISTED => diagnostic.with_help(format!("there are: {}", names.join(", "))),
             None => diagnostic,
         }
     }
 
-    /// Resolves every node, by name.
+    /// Resolves every node, by name. Large sites are shared among the machine's cores; the answer is the same.
     pub fn resolve_all(&self) -> Vec<Resolution> {
-        self.subjects.iter().map(|subject| self.resolve(subject)).collect()
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let share = self.subjects.len().div_ceil(cores).max(NODES_PER_THREAD);
+        let resolve = |subjects: &[Subject]| -> Vec<Resolution> { subjects.iter().map(|s| self.resolve(s)).collect() };
+        let mut shares = self.subjects.chunks(share);
+        let (Some(first), rest) = (shares.next(), shares) else {
+            return Vec::new();
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = rest.map(|subjects| scope.spawn(move || resolve(subjects))).collect();
+            let mut all = resolve(first);
+            for other in others {
+                all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            all
+        })
     }
 
     /// Resolves one node.
@@ -339,6 +369,7 @@ impl<'a> Resolver<'a> {
             pool: pool.and_then(|(index, source)| Some((self.site.pools.get(index)?.name.value.clone(), source))),
             labels: folded.labels,
             removed: folded.removed,
+            rules: self.rules_that_hold(&rules, pool.map(|(index, _)| index)),
             diagnostics,
         }
     }
@@ -430,6 +461,16 @@ impl<'a> Resolver<'a> {
             source: Source::Rule(matched.rule),
             span,
         }));
+    }
+
+    fn rules_that_hold(&self, matched: &[matching::Matched], pool: Option<usize>) -> Box<[u32]> {
+        let pool = pool
+            .and_then(|index| self.site.pools.get(index))
+            .map(|pool| pool.name.value.as_ref());
+        let holds = |matched: &&matching::Matched| {
+            !matched.by_pool || pool.is_some_and(|pool| self.rule_wants_pool(matched.rule, pool))
+        };
+        matched.iter().filter(holds).map(|matched| matched.rule).collect()
     }
 
     fn rule_wants_pool(&self, rule: u32, pool: &str) -> bool {

@@ -244,7 +244,7 @@ impl<'a> Values<'a> {
                 "rule `{}` uses `{variable}` for label `{}`, but node `{}` has no {what}",
                 self.rule.name.value, label.key, self.facts.name
             );
-            Some(Diagnostic::new(&lints::INVALID_LABEL_VALUE, label.span, message))
+            Some(Diagnostic::new(&lints::MISSING_FACT, label.span, message))
         };
         match variable {
             // A group that took no part in the match is empty; whether the pattern has it at all is checked on loading.
@@ -269,7 +269,10 @@ impl<'a> Values<'a> {
                         "rule `{}` decodes the name of node `{}`: {error}",
                         self.rule.name.value, self.facts.name
                     );
-                    Some(Diagnostic::new(&lints::INVALID_CLLI, span, message))
+                    Some(
+                        Diagnostic::new(&lints::INVALID_CLLI, span, message)
+                            .with_help("narrow the rule's namePatterns to names that are codes"),
+                    )
                 })?;
                 match part {
                     ClliPart::Place => Ok(decoded.place.clone()),

@@ -2,7 +2,6 @@
 
 mod excerpt;
 mod printer;
-mod suggest;
 mod table;
 mod tree;
 mod words;
@@ -10,7 +9,6 @@ mod words;
 pub(crate) use self::{
     excerpt::excerpts,
     printer::{Printer, Report},
-    suggest::close_matches,
     table::Table,
     tree::Tree,
     words::{counted, printable},

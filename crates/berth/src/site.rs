@@ -11,7 +11,7 @@ use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject, load};
 use crate::{
     failure::Failure,
     input,
-    output::{Printer, close_matches, excerpts},
+    output::{Printer, excerpts},
 };
 
 /// What the documents say.
@@ -142,7 +142,10 @@ pub(crate) fn subject<'a>(resolver: &'a Resolver<'_>, name: &str) -> Result<&'a 
             what: "node",
             name: name.to_owned(),
             problem: "is not in the documents".to_owned(),
-            close: close_matches(name, names).into_iter().map(str::to_owned).collect(),
+            close: berth_site::close_matches(name, names)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
         }
     })
 }

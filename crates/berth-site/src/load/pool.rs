@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use berth_documents::Diagnostic;
+use berth_documents::{Diagnostic, Span};
 use berth_labels::{Inversion, InvertError, LabelKey, LabelSelector, LabelValue};
 use berth_pools::PoolClass;
 
 use super::Object;
 use crate::{
-    fields::{Fields, Report, label_list, string_map},
+    fields::{Fields, Report, SelectorField, label_list, string_map},
     lints,
     model::{Declared, IntOrString, MachineConfig, Pool, Spanned},
     names,
@@ -18,7 +18,9 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Pool {
     let name = &object.name.value;
     let mut fields = Fields::open(object.body, "MachineConfigPool spec", report);
     let node_selector = fields.selector("nodeSelector", report);
-    let machine_config_selector = fields.selector("machineConfigSelector", report);
+    let broken = matches!(node_selector, SelectorField::Broken);
+    let node_selector = node_selector.ok();
+    let machine_config_selector = fields.selector("machineConfigSelector", report).ok();
     let paused = fields.bool("paused", report).unwrap_or_default();
     let max_unavailable = max_unavailable(&mut fields, report);
     fields.allow(&["configuration", "pinnedImageSets", "osImageStream"]);
@@ -31,12 +33,15 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Pool {
         .collect();
     let implicit = match &node_selector {
         Some(selector) if !selector.value.is_empty() => invert(name, selector, &choices, report),
-        _ => {
+        _ if broken => None,
+        Some(selector) => {
+            let message = format!("the empty node selector of pool `{name}` selects no node");
+            report.push(empty_selector(selector.span, message));
+            None
+        }
+        None => {
             let message = format!("pool `{name}` has no node selector, so it selects no node");
-            let span = node_selector
-                .as_ref()
-                .map_or(object.name.span, |selector| selector.span);
-            report.push(Diagnostic::new(&lints::EMPTY_SELECTOR, span, message));
+            report.push(empty_selector(object.name.span, message));
             None
         }
     };
@@ -51,6 +56,10 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Pool {
         paused,
         max_unavailable,
     }
+}
+
+fn empty_selector(span: Span, message: String) -> Diagnostic {
+    Diagnostic::new(&lints::EMPTY_SELECTOR, span, message).with_help("select the pool's nodes with matchLabels")
 }
 
 pub(super) fn read_machine_config(object: &Object<'_>, report: &mut Report<'_>) -> MachineConfig {
@@ -191,9 +200,9 @@ fn max_unavailable(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<S
         .map(IntOrString::Int)
         .or_else(|| node.as_str().map(|text| IntOrString::String(text.to_owned())));
     let meaningful = match &value {
-        Some(IntOrString::Int(number)) => (1..=i64::from(i32::MAX)).contains(number),
+        Some(IntOrString::Int(number)) => (0..=i64::from(i32::MAX)).contains(number),
         Some(IntOrString::String(text)) => text.strip_suffix('%').is_some_and(|digits| {
-            digits.bytes().all(|b| b.is_ascii_digit()) && matches!(digits.parse::<u8>(), Ok(1..=100))
+            digits.bytes().all(|b| b.is_ascii_digit()) && matches!(digits.parse::<u8>(), Ok(0..=100))
         }),
         None => false,
     };
@@ -208,6 +217,18 @@ fn max_unavailable(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<S
             .with_help("write a whole number of at least 1, or a percentage from \"1%\" to \"100%\""),
         );
         return None;
+    }
+    if matches!(&value, Some(IntOrString::Int(0)))
+        || matches!(&value, Some(IntOrString::String(text)) if text.trim_start_matches('0') == "%")
+    {
+        report.push(
+            Diagnostic::new(
+                &lints::ZERO_MAX_UNAVAILABLE,
+                node.span,
+                "`maxUnavailable` 0 is read as 1",
+            )
+            .with_help("to hold the pool still, write `paused: true`"),
+        );
     }
     value.map(|value| Spanned::new(value, node.span))
 }

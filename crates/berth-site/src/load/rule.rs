@@ -10,6 +10,7 @@ use super::Object;
 use crate::{
     fields::{Fields, Report, label_key, string, string_map},
     lints,
+    load::has_errors,
     model::Spanned,
     rule::{ClliInput, Match, NameScope, Rule, RuleLabel, Table},
     suggest::nearest,
@@ -26,7 +27,9 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<Rule>
     let match_span = fields.get("match").map(|node| node.span);
     let errors_before = report.diagnostics.len();
     let matching = read_match(&mut fields, report);
-    if matching.is_empty() && report.diagnostics.len() == errors_before {
+    let readable = matching.is_some();
+    let matching = matching.unwrap_or_default();
+    if readable && matching.is_empty() {
         let message = format!("rule `{name}` matches no node");
         report.push(
             Diagnostic::new(&lints::EMPTY_MATCH, match_span.unwrap_or(object.name.span), message)
@@ -71,12 +74,18 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<Rule>
         labels,
         pool,
     };
+    if !readable {
+        return None;
+    }
     check_references(&mut rule, report);
     Some(rule)
 }
 
-fn read_match(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Match {
+/// Reads `match`. With a criterion that cannot be read the rule would match more than its author wanted, so it then
+/// matches nothing.
+fn read_match(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<Match> {
     let mut fields = fields.open_field("match", report);
+    let findings = report.diagnostics.len();
     let matching = Match {
         patterns: fields
             .strings("namePatterns", report)
@@ -94,8 +103,9 @@ fn read_match(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Match {
         racks: fields.names("racks", report),
         profiles: fields.names("profiles", report),
     };
+    let broken = has_errors(report.diagnostics.get(findings..).unwrap_or_default());
     fields.finish(report);
-    matching
+    (!broken).then_some(matching)
 }
 
 /// Compiles a pattern so that it matches whole names only. The pattern is compiled alone first: with unbalanced
@@ -264,7 +274,11 @@ fn check_capture(rule: &Rule, capture: &str, span: Span, report: &mut Report<'_>
         .collect();
     let help = match nearest(capture, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("write `(?<{capture}>...)` in the pattern"),
+        None if known.is_empty() => format!("write `(?<{capture}>...)` in the pattern"),
+        None => format!(
+            "write `(?<{capture}>...)` in every pattern; captured are: {}",
+            known.join(", ")
+        ),
     };
     let mut diagnostic = Diagnostic::new(&lints::UNKNOWN_CAPTURE, span, message).with_help(help);
     if let Some(pattern) = lacking {

@@ -129,7 +129,14 @@ impl Resolver<'_> {
                 }
             }
             (None, Err(error)) => {
-                diagnostics.push(Diagnostic::new(&lints::POOL_MISMATCH, subject.span, error.to_string()));
+                let MembershipError::SeveralCustomPools { pools, .. } = &error;
+                let names: Vec<String> = pools.iter().map(|name| format!("`{name}`")).collect();
+                diagnostics.push(
+                    Diagnostic::new(&lints::POOL_MISMATCH, subject.span, error.to_string()).with_help(format!(
+                        "its labels satisfy pools {}; pin the node to one of them and remove the labels of the others",
+                        names.join(" and ")
+                    )),
+                );
             }
         }
     }

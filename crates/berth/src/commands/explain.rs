@@ -12,7 +12,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     findings::{self, Finding},
-    output::{Printer, Report, Tree, close_matches, printable},
+    output::{Printer, Report, Tree, printable},
     provenance::{BeatenReport, Origin},
     site::{Loaded, subject},
 };
@@ -51,7 +51,10 @@ fn known_label(resolution: &Resolution, key: &str) -> Result<(), Failure> {
         what: "label",
         name: key.to_owned(),
         problem: format!("is not on node `{}`", resolution.node),
-        close: close_matches(key, keys()).into_iter().map(str::to_owned).collect(),
+        close: berth_site::close_matches(key, keys())
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
     })
 }
 

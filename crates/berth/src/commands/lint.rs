@@ -12,7 +12,7 @@ use crate::{
     failure::Failure,
     findings::{self, Finding, Tally},
     lints,
-    output::{Printer, Report, Table, close_matches, excerpts},
+    output::{Printer, Report, Table, excerpts},
     site::Loaded,
 };
 
@@ -85,7 +85,7 @@ impl Explained {
     fn of(code: &str) -> Result<Self, Failure> {
         let known = lints();
         let Some(lint) = known.iter().find(|lint| lint.code == code) else {
-            let close = close_matches(code, known.iter().map(|lint| lint.code));
+            let close = berth_site::close_matches(code, known.iter().map(|lint| lint.code));
             return Err(Failure::Unknown {
                 what: "code",
                 name: code.to_owned(),

@@ -15,7 +15,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     input,
-    output::{Printer, Report, Table, close_matches, excerpts},
+    output::{Printer, Report, Table, excerpts},
 };
 
 /// How a selector given as argument appears in findings.
@@ -147,7 +147,7 @@ fn known_key(selector: Option<&LabelSelector>, key: &LabelKey) -> Result<(), Fai
         what: "key",
         name: key.as_str().to_owned(),
         problem: "is not in the selector".to_owned(),
-        close: close_matches(key.as_str(), keys())
+        close: berth_site::close_matches(key.as_str(), keys())
             .into_iter()
             .map(str::to_owned)
             .collect(),

@@ -1,0 +1,144 @@
+//! Plans: declared against observed.
+
+use berth_labels::{ConflictPolicy, Flavour};
+use berth_site::{NodePlan, Plan, Presence, Resolver, Strategy, plan};
+
+use super::{node, pinned, read, role_pool};
+
+fn observed(name: &str, labels: &str, owned: &str) -> String {
+    format!(
+        "---\napiVersion: v1\nkind: Node\nmetadata:\n  name: {name}\n  labels: {labels}\n  annotations: {{berth.dev/owned-labels: '{owned}'}}\n"
+    )
+}
+
+fn plan_of(text: &str, strategy: Strategy) -> Plan {
+    let read = read(text);
+    let resolver = Resolver::new(&read.site, Flavour::Upstream);
+    plan(&resolver, &resolver.resolve_all(), strategy)
+}
+
+const OWNED: Strategy = Strategy::Owned(ConflictPolicy::Report);
+
+fn only(plan: &Plan) -> &NodePlan {
+    assert_eq!(plan.nodes.len(), 1);
+    &plan.nodes[0]
+}
+
+#[test]
+fn only_what_berth_set_is_changed_or_removed() {
+    let text = node(
+        "w1",
+        "{metadata: {owner_data: {new: a, same: b, moved: c, foreign: d}}}",
+    ) + &observed(
+        "w1",
+        "{same: b, moved: old, foreign: theirs, gone: x, taken: theirs, other: o}",
+        r#"{"moved":"old","gone":"x","taken":"ours"}"#,
+    );
+    let plan = plan_of(&text, OWNED);
+    let node = only(&plan);
+    let set: Vec<String> = node.set.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    assert_eq!(set, ["moved=c", "new=a"]);
+    assert_eq!(node.changed.iter().collect::<Vec<_>>(), ["moved"]);
+    assert_eq!(node.remove.iter().collect::<Vec<_>>(), ["gone"]);
+    assert_eq!(node.keep.iter().collect::<Vec<_>>(), ["other", "same"]);
+    let conflicts: Vec<&str> = node.conflicts.iter().map(|conflict| conflict.key.as_str()).collect();
+    assert_eq!(conflicts, ["foreign", "taken"]);
+    assert_eq!(
+        (
+            plan.totals.set,
+            plan.totals.changed,
+            plan.totals.removed,
+            plan.totals.conflicts
+        ),
+        (1, 1, 1, 2)
+    );
+    assert_eq!(plan.totals.owned, 3);
+    assert!(plan.totals.is_mass_removal(), "one of three owned labels");
+
+    let takeover = plan_of(&text, Strategy::Owned(ConflictPolicy::TakeOver));
+    assert_eq!(only(&takeover).set.get("foreign").map(String::as_str), Some("d"));
+}
+
+#[test]
+fn promenade_removes_what_is_not_declared() {
+    let text = node("w1", "{metadata: {owner_data: {x: '2'}}}")
+        + &observed(
+            "w1",
+            "{x: '1', kubernetes.io/hostname: w1, machineconfiguration.openshift.io/role: w}",
+            "{}",
+        )
+        + &observed("stranger", "{a: b}", "{}");
+    let plan = plan_of(&text, Strategy::Promenade);
+    let [stranger, node] = plan.nodes.as_slice() else {
+        panic!("{:?}", plan.nodes)
+    };
+    assert_eq!(node.set.get("x").map(String::as_str), Some("2"));
+    assert_eq!(
+        node.remove.iter().collect::<Vec<_>>(),
+        ["machineconfiguration.openshift.io/role"]
+    );
+    assert_eq!(node.keep.iter().collect::<Vec<_>>(), ["kubernetes.io/hostname"]);
+    assert!(
+        stranger.set.is_empty() && stranger.remove.is_empty(),
+        "a node that nobody declared is left alone"
+    );
+}
+
+#[test]
+fn moves_between_pools_and_their_cost() {
+    let pools = role_pool("worker") + &role_pool("infra");
+    let role = |role: &str| format!("node-role.kubernetes.io/{role}");
+    let move_it = |owned: &str| {
+        plan_of(
+            &(pools.clone()
+                + &pinned("w1", "infra", "{}")
+                + &observed("w1", &format!("{{{}: ''}}", role("worker")), owned)),
+            OWNED,
+        )
+    };
+    let moved = move_it(&format!(r#"{{"{}":""}}"#, role("worker")));
+    let node = only(&moved);
+    assert_eq!(
+        (node.pool_before.as_deref(), node.pool_after.as_deref()),
+        (Some("worker"), Some("infra"))
+    );
+    assert!(node.reboot.needed);
+    assert_eq!(node.reboot.reason, "moves from pool worker to pool infra");
+    assert_eq!((moved.totals.moves, moved.totals.reboots), (1, 1));
+    assert!(node.remove.contains(&role("worker")));
+
+    let config = "---\napiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata: {name: c, labels: {role: any}}\nspec: {}\n";
+    let same: String = ["worker", "infra"]
+        .iter()
+        .map(|name| role_pool(name).replace("spec: {", "spec: {machineConfigSelector: {matchLabels: {role: any}}, "))
+        .collect();
+    let free = plan_of(
+        &(same + config + &pinned("w1", "infra", "{}") + &observed("w1", &format!("{{{}: ''}}", role("worker")), "{}")),
+        OWNED,
+    );
+    assert!(!only(&free).reboot.needed, "{:?}", only(&free).reboot);
+    assert_eq!(
+        only(&free).reboot.reason,
+        "pools worker and infra take the same machine configs"
+    );
+
+    let awaited = plan_of(&(pools.clone() + &pinned("w1", "infra", "{}")), OWNED);
+    assert_eq!(only(&awaited).presence, Presence::Awaited);
+    assert_eq!(
+        only(&awaited).reboot.reason,
+        "not registered yet: it boots straight into pool infra"
+    );
+    assert_eq!(awaited.totals.moves, 0);
+
+    let stuck = plan_of(
+        &(pools
+            + &role_pool("storage")
+            + &pinned("w1", "infra", "{}")
+            + &observed("w1", &format!("{{{}: ''}}", role("storage")), "{}")),
+        OWNED,
+    );
+    assert_eq!(
+        only(&stuck).reboot.reason,
+        "node w1 belongs to 2 custom roles, cannot proceed with this Node"
+    );
+}
