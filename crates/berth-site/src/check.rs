@@ -26,10 +26,13 @@ pub fn check(resolver: &Resolver<'_>, resolutions: &[Resolution]) -> Vec<Diagnos
     findings
 }
 
+/// What makes two findings the same: the place, and the words without the node's name.
+type Words = (Option<Span>, String);
+
 /// The findings of all nodes. What is said of many nodes at the same place, in the same words but for the node's name, is
 /// one finding.
 fn node_findings(resolutions: &[Resolution]) -> Vec<Diagnostic> {
-    let mut groups: HashMap<(Option<Span>, String), (Diagnostic, Vec<&str>)> = HashMap::new();
+    let mut groups: HashMap<Words, (Diagnostic, Vec<&str>)> = HashMap::new();
     for resolution in resolutions {
         let name = format!("`{}`", resolution.node);
         for diagnostic in &resolution.diagnostics {

@@ -180,7 +180,7 @@ impl<'a> Fields<'a> {
             return SelectorField::Missing;
         };
         let findings = report.diagnostics.len();
-        match self.read_selector(key, node, report) {
+        match Self::read_selector(key, node, report) {
             Some(selector) if !has_errors(report.diagnostics.get(findings..).unwrap_or_default()) => {
                 SelectorField::Read(Spanned::new(selector, node.span))
             }
@@ -188,7 +188,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn read_selector(&mut self, key: &str, node: &'a Node, report: &mut Report<'_>) -> Option<LabelSelector> {
+    fn read_selector(key: &str, node: &'a Node, report: &mut Report<'_>) -> Option<LabelSelector> {
         let mut fields = Fields::open(Some(node), key, report);
         let match_labels = fields
             .get("matchLabels")

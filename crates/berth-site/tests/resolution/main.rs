@@ -1,5 +1,7 @@
 //! Resolution, from documents to answers: what wins, what is an error, and that order does not matter.
 
+#![expect(clippy::expect_used, reason = "test helpers outside of test functions")]
+
 mod order;
 mod plans;
 mod pools;
@@ -37,7 +39,7 @@ impl Read {
 
     fn resolve_as(&self, node: &str, flavour: Flavour) -> Resolution {
         let resolver = Resolver::new(&self.site, flavour);
-        resolver.resolve(resolver.subject(node).unwrap_or_else(|| panic!("no node {node}")))
+        resolver.resolve(resolver.subject(node).expect(node))
     }
 
     /// `key=value` of every label of a node.
