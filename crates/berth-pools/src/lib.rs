@@ -1,4 +1,4 @@
-//! Machine-config pools: which pool a node is in, and (later) what its machines run and when they get it.
+//! Machine-config pools: which pool a node is in, what its machines run and when they get it.
 //!
 //! Everything here is a pure function of its arguments. Pools are wire-compatible with OpenShift's
 //! `machineconfiguration.openshift.io/v1`; where Berth behaves better than the original the doc comment says so.
