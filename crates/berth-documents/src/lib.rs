@@ -8,6 +8,7 @@
 //! and never panics; what is wrong with the input comes back as [`Diagnostic`]s that carry their place. Each diagnostic is
 //! made from a documented [`Lint`], so every code can be explained.
 
+pub mod deckhand;
 mod decode;
 mod diagnostic;
 mod document;

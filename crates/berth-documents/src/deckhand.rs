@@ -1,0 +1,29 @@
+//! Deckhand's document engine: layering, replacement, substitution, validation, filters and differences.
+//!
+//! ```text
+//! JSON ─read_documents─► DeckhandDocument ─Renderer─► Rendered ─validate─► findings
+//! ```
+//!
+//! Everything here is pure and works on JSON values, wherever they come from: YAML through [`Node::to_json`], a database,
+//! a request. Errors carry Deckhand's class name and HTTP status, so that a server can answer as Deckhand does.
+//!
+//! [`Node::to_json`]: crate::Node::to_json
+
+mod canonical;
+mod document;
+mod error;
+mod form;
+mod layering;
+mod path;
+mod plan;
+mod render;
+mod substitution;
+
+pub use canonical::{ContentHash, canonical_json};
+pub use document::{
+    Action, DeckhandDocument, Depth, Destination, Identity, Method, Source, StoragePolicy, Substitution,
+};
+pub use error::{RenderError, RenderErrors};
+pub use form::{Described, FormError, FormErrors, ReadError, read_documents};
+pub use path::{Path, PathError, SetError, Step};
+pub use render::{Change, RenderOptions, Rendered, RenderedDocument, Renderer, render};
