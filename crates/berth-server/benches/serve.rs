@@ -1,0 +1,2 @@
+//! Requests a second, beside nginx.
+fn main() {}

@@ -1,0 +1,39 @@
+//! The Ignition server: what a machine asks before it is a node.
+//!
+//! ```text
+//! site, revision or cluster ──► Catalog ──► CatalogHandle ──┐
+//!                               (immutable)  (swapped whole) ├─► IgnitionService ──► Server (TLS, plain)
+//!                         tokens file ──► TokenStore ────────┘
+//! ```
+//!
+//! A [`Catalog`] is a snapshot of everything that can be asked for. Whoever knows the source builds one and hands it in
+//! through a [`CatalogHandle`]; this crate knows nothing of folders or clusters. Answers are built once for each
+//! snapshot and spec version, and shared as bytes. The clock is passed in.
+
+mod answer;
+mod assemble;
+mod catalog;
+mod limiter;
+mod node_answers;
+mod pointer;
+mod problem;
+mod refusal;
+mod route;
+mod serve;
+mod service;
+mod stall;
+mod tls;
+mod tokens;
+mod which;
+
+pub use assemble::AssembleError;
+pub use catalog::{Catalog, CatalogBuilder, CatalogError, CatalogHandle, CommonFiles, NodeConfig};
+pub use pointer::{Pointer, PointerError, pointer};
+pub use serve::{Limits, ListenError, ListenOptions, Server, TlsOptions, serve};
+pub use service::{Access, Clock, IgnitionService};
+pub use tls::{CertificateError, ReloadingCertificate};
+pub use tokens::{
+    CreatedToken, Denial, Grant, NewToken, Secret, Target, TokenError, TokenInfo, TokenScope, TokenState, TokenStore,
+    TokenUse, Verdict,
+};
+pub use which::{PoolConfigurations, which_config};

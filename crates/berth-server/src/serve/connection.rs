@@ -1,0 +1,68 @@
+//! One connection, from handshake to end.
+
+use std::{convert::Infallible, net::SocketAddr, pin::pin};
+
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+use tokio_rustls::TlsAcceptor;
+
+use super::{Shared, told_to_stop};
+use crate::stall::StallGuard;
+
+/// The most that a request's line and headers may have. A token and an Accept header need a few hundred bytes.
+const HEADER_BYTES: usize = 16 << 10;
+
+pub(super) async fn run(stream: TcpStream, peer: SocketAddr, acceptor: Option<TlsAcceptor>, shared: Shared) {
+    // Headers and body leave in one write, so waiting for more to send only costs time.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%peer, error = &error as &dyn std::error::Error, "TCP_NODELAY cannot be set");
+    }
+    let stream = StallGuard::new(stream, shared.limits.write_timeout);
+    let Some(acceptor) = acceptor else {
+        return speak(stream, peer, shared).await;
+    };
+    let mut stopped = shared.stopped.clone();
+    let handshake = tokio::time::timeout(shared.limits.read_timeout, acceptor.accept(stream));
+    tokio::select! {
+        handshake = handshake => match handshake {
+            Ok(Ok(stream)) => speak(stream, peer, shared).await,
+            Ok(Err(error)) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::info!(%peer, error, "TLS handshake failed");
+            }
+            Err(_) => tracing::info!(%peer, "TLS handshake took too long"),
+        },
+        () = told_to_stop(&mut stopped) => {}
+    }
+}
+
+/// Speaks HTTP/1.1 until one side has enough.
+async fn speak(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, peer: SocketAddr, shared: Shared) {
+    let service = shared.service;
+    let answer = service_fn(|request: hyper::Request<Incoming>| {
+        let service = &service;
+        async move { Ok::<_, Infallible>(service.respond(peer.ip(), &request).await) }
+    });
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(shared.limits.read_timeout)
+            .max_buf_size(HEADER_BYTES)
+            .serve_connection(TokioIo::new(stream), answer)
+    );
+    let mut stopped = shared.stopped;
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = told_to_stop(&mut stopped) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%peer, error = &error as &dyn std::error::Error, "the connection broke off");
+    }
+}
