@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use berth_documents::{Diagnostic, Span};
+use berth_documents::{Diagnostic, Sources, Span};
 
 use crate::{
+    configs::check_pools,
     lints,
     resolve::{Resolution, Resolver},
     suggest::nearest,
@@ -16,9 +17,10 @@ const NODES_NAMED: usize = 3;
 /// Checks a whole site. `resolutions` are those of [`Resolver::resolve_all`], passed in so that they are made once.
 ///
 /// The same finding on many nodes is reported once.
-pub fn check(resolver: &Resolver<'_>, resolutions: &[Resolution]) -> Vec<Diagnostic> {
+pub fn check(sources: &Sources, resolver: &Resolver<'_>, resolutions: &[Resolution]) -> Vec<Diagnostic> {
     let mut findings = references(resolver);
     findings.extend_from_slice(resolver.duplicates());
+    findings.extend(check_pools(sources, resolver.site(), resolver.flavour()));
     findings.extend(idle_rules(resolver, resolutions));
     findings.extend(node_findings(resolutions));
     findings.sort_by(|a, b| (a.span, a.code(), &a.message).cmp(&(b.span, b.code(), &b.message)));

@@ -10,6 +10,7 @@
 
 mod check;
 mod clli;
+mod configs;
 mod fields;
 mod lints;
 mod load;
@@ -24,13 +25,14 @@ mod template;
 
 pub use check::check;
 pub use clli::{Clli, ClliError, ClliForm, decode as decode_clli};
+pub use configs::{PoolRenderError, machine_configs, render_pool};
 pub use lints::LINTS;
 pub use load::{has_errors, load};
 pub use model::{
-    BaremetalNode, Berth, Declared, HostData, HostProfile, IntOrString, MachineConfig, Name, ObservedNode, Pool,
-    PoolPolicy, Preregister, Rack, Site, Spanned, Taint,
+    BaremetalNode, Berth, Declared, HostData, HostProfile, IntOrString, KubeletConfig, MachineConfig, Name,
+    ObservedNode, Pool, PoolPolicy, Preregister, Rack, Site, Spanned, Taint,
 };
-pub use names::{IMPLICIT_VALUES, NODE_LABELS, OWNED_LABELS, POOL, ROLE};
+pub use names::{FLAVOUR, IMPLICIT_VALUES, NODE_LABELS, OWNED_LABELS, POOL, ROLE};
 pub use plan::{NodePlan, Plan, Presence, Reboot, Strategy, Totals, plan};
 pub use resolve::{Beaten, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject};
 pub use rule::{ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};

@@ -143,6 +143,39 @@ ZERO_MAX_UNAVAILABLE Warning "zero-max-unavailable" "a maxUnavailable of 0, whic
   maxUnavailable: 0   # does not stop the rollout
   paused: true        # does
 "
+INVALID_MACHINE_CONFIG Error "invalid-machine-config" "a machine config that cannot be used"
+"A MachineConfig has a field of the wrong type, asks for a kernel or extension that does not exist, or carries a config that
+Ignition refuses. In OpenShift one such object degrades the whole pool. The finding points at the field.
+
+  storage:
+    files:
+    - path: etc/motd     # wrong: not absolute
+    - path: /etc/motd    # right
+"
+POOL_WITHOUT_CONFIGS Warning "pool-without-configs" "a pool that selects no machine config"
+"The site has machine configs, but the pool's machineConfigSelector selects none of them (or is empty, which selects none
+either). Nothing can be rendered for the pool, and its machines get no Ignition.
+"
+RENDER_FAILED Error "render-failed" "machine configs that do not go together"
+"Each machine config is fine alone, but merged they are not: the result is too large, or two parts contradict each other. The
+message names the machine config.
+"
+POOL_LABELS_LOST Error "pool-labels-lost" "a machine config that would lose the labels of its pool"
+"The labels that identify a pool reach the kubelet at boot. A unit, drop-in or file in a machine config can drop or replace them:
+a drop-in that starts the kubelet without them, a kubelet-env that sets CUSTOM_KUBELET_LABELS to something else, a labels file
+without them. The machine would then register in another pool and reboot. The finding shows the line.
+"
+KUBELET_STOPPED Error "kubelet-stopped" "a machine config whose kubelet would not start"
+"A label in --node-labels that the kubelet refuses (a wrong key or value, or a kubernetes.io key it may not set) stops it for
+ever. Which keys are refused depends on the flavour: an OpenShift kubelet may set a few role labels, an upstream one none. Say
+which you run with the label berth.dev/flavour of a Region document, or with --flavour.
+"
+NODE_NOT_REGISTERED Error "node-not-registered" "a kubelet config that keeps nodes from registering"
+"With `registerNode: false` the kubelet runs and never creates its Node, so no label can be on it.
+"
+UNREADABLE_CONTENT Note "unreadable-content" "contents that cannot be judged"
+"A file that matters for labels has its contents elsewhere (an http source), so nothing can be proved about them here.
+"
 UNKNOWN_POOL Error "unknown-pool" "a pool that no document describes"
 "A node document, Berth or rule names a pool that is not among the documents. Add the MachineConfigPool, or correct the
 name.

@@ -25,6 +25,7 @@ use crate::{
 enum Kind {
     MachineConfigPool,
     MachineConfig,
+    KubeletConfig,
     LabelRule,
     Berth,
     Node,
@@ -44,6 +45,7 @@ const KINDS: &[(Kind, &str, &str, &str)] = &[
         "berth",
     ),
     (Kind::MachineConfig, "MachineConfig", MACHINE_CONFIG_API, "berth"),
+    (Kind::KubeletConfig, "KubeletConfig", MACHINE_CONFIG_API, "berth"),
     (Kind::LabelRule, "LabelRule", BERTH_API, "berth"),
     (Kind::Berth, "Berth", BERTH_API, "berth"),
     (Kind::Node, "Node", "v1", "berth"),
@@ -130,10 +132,14 @@ impl Loader<'_> {
         match kind {
             Kind::MachineConfigPool => site.pools.push(pool::read(&object, report)),
             Kind::MachineConfig => site.machine_configs.push(pool::read_machine_config(&object, report)),
+            Kind::KubeletConfig => site.kubelet_configs.extend(pool::read_kubelet_config(&object, report)),
             Kind::LabelRule => site.rules.extend(rule::read(&object, report)),
             Kind::Berth => site.berths.push(berth::read(&object, report)),
             Kind::Node => site.observed.extend(node::read(&object, report)),
-            Kind::Region => site.regions.push(object.name),
+            Kind::Region => {
+                site.flavour = site.flavour.take().or_else(|| host::read_flavour(&object, report));
+                site.regions.push(object.name);
+            }
             Kind::HardwareProfile => site.hardware_profiles.push(object.name),
             Kind::Rack => site.racks.push(host::read_rack(&object, report)),
             Kind::HostProfile => site.profiles.push(host::read_profile(&object, report)),

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use berth_documents::{Node, Span};
-use berth_labels::{Inversion, LabelKey, LabelSelector, LabelValue};
+use berth_labels::{Flavour, Inversion, LabelKey, LabelSelector, LabelValue};
 
 use crate::rule::Rule;
 
@@ -46,6 +46,8 @@ pub struct Site {
     pub pools: Vec<Pool>,
     /// Machine configs.
     pub machine_configs: Vec<MachineConfig>,
+    /// Kubelet configs.
+    pub kubelet_configs: Vec<KubeletConfig>,
     /// Label rules, weakest first: by priority, then by name.
     pub rules: Vec<Rule>,
     /// Berths.
@@ -56,6 +58,8 @@ pub struct Site {
     pub profiles: Vec<HostProfile>,
     /// Racks.
     pub racks: Vec<Rack>,
+    /// Whose rules hold, where a Region says so.
+    pub flavour: Option<Spanned<Flavour>>,
     /// Regions.
     pub regions: Vec<Name>,
     /// Hardware profiles.
@@ -94,7 +98,7 @@ pub enum IntOrString {
     String(String),
 }
 
-/// A `MachineConfig`, not interpreted further here.
+/// A `MachineConfig`.
 #[derive(Debug)]
 pub struct MachineConfig {
     /// `metadata.name`.
@@ -105,6 +109,19 @@ pub struct MachineConfig {
     pub annotations: BTreeMap<String, String>,
     /// `spec`, with spans.
     pub spec: Option<Node>,
+    /// The same in the types that rendering takes; missing when it cannot be read.
+    pub parsed: Option<Box<berth_pools::MachineConfig>>,
+}
+
+/// A `KubeletConfig`, as far as it concerns registration.
+#[derive(Debug)]
+pub struct KubeletConfig {
+    /// `metadata.name`.
+    pub name: Name,
+    /// `spec`, with spans.
+    pub spec: Option<Node>,
+    /// The types that checks take.
+    pub parsed: berth_pools::KubeletConfig,
 }
 
 /// A `Berth`: the durable reservation of one machine's place.

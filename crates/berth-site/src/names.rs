@@ -12,5 +12,8 @@ pub const POOL: &str = "berth.dev/pool";
 /// Annotation of a Node: the labels Berth applied last, as a JSON object.
 pub const OWNED_LABELS: &str = "berth.dev/owned-labels";
 
+/// Label or annotation of a Region: whose kubelet and API server the site runs, `upstream` or `openshift`.
+pub const FLAVOUR: &str = "berth.dev/flavour";
+
 /// Label of a machine config: the role, and so the pools, it is for.
 pub const ROLE: &str = "machineconfiguration.openshift.io/role";

@@ -6,10 +6,11 @@ use std::{
 };
 
 use berth_labels::{Conflict, ConflictPolicy, OwnershipDiff, promenade_diff};
-use berth_pools::{Membership, MembershipError};
+use berth_pools::{Action, Membership, MembershipError, RenderOptions, diff_specs};
 
 use crate::{
-    model::{ObservedNode, Pool, Site},
+    configs::render_pool,
+    model::{ObservedNode, Site},
     names,
     resolve::{Resolution, Resolver},
 };
@@ -269,9 +270,11 @@ fn reboot(site: &Site, registered: bool, before: &PoolOrError, after: &PoolOrErr
             Some(pool) => say(false, format!("stays in pool {pool}")),
             None => say(false, "is in no pool".to_owned()),
         },
-        (Ok(Some(before)), Ok(Some(after))) if same_configuration(site, before, after) => say(
+        (Ok(Some(before)), Ok(Some(after))) if !needs_reboot(site, before, after) => say(
             false,
-            format!("pools {before} and {after} take the same machine configs"),
+            format!(
+                "moves from pool {before} to pool {after}: nothing in their configurations differs that needs a reboot"
+            ),
         ),
         (Ok(Some(before)), Ok(Some(after))) => say(true, format!("moves from pool {before} to pool {after}")),
         (Err(_), Ok(Some(after))) => say(true, format!("was in several custom pools, moves to pool {after}")),
@@ -281,22 +284,17 @@ fn reboot(site: &Site, registered: bool, before: &PoolOrError, after: &PoolOrErr
     }
 }
 
-/// Whether two pools take exactly the same machine configs, so that a move between them changes nothing on disk.
-fn same_configuration(site: &Site, before: &str, after: &str) -> bool {
-    let configs = |name: &str| {
+/// What a move between two pools needs on the machine: nothing is known without machine configs, and then a reboot has
+/// to be expected.
+fn needs_reboot(site: &Site, before: &str, after: &str) -> bool {
+    let spec = |name: &str| {
         let pool = site.pools.iter().find(|pool| pool.name.value.as_ref() == name)?;
-        let names = machine_configs(site, pool)?;
-        (!names.is_empty()).then_some(names)
+        render_pool(site, pool, &RenderOptions::default())
+            .ok()
+            .map(|rendered| rendered.spec)
     };
-    matches!((configs(before), configs(after)), (Some(before), Some(after)) if before == after)
-}
-
-/// The machine configs of a pool, by name; nothing when its selector is missing or invalid.
-fn machine_configs<'a>(site: &'a Site, pool: &Pool) -> Option<BTreeSet<&'a str>> {
-    let selector = pool.machine_config_selector.as_ref()?.value.compile().ok()?;
-    let selected = site
-        .machine_configs
-        .iter()
-        .filter(|config| selector.matches_with(|key| config.labels.get(key).map(String::as_str)));
-    Some(selected.map(|config| config.name.value.as_ref()).collect())
+    let (Some(before), Some(after)) = (spec(before), spec(after)) else {
+        return true;
+    };
+    diff_specs(&before, &after).map_or(true, |diff| diff.actions().contains(&Action::Reboot))
 }

@@ -108,7 +108,7 @@ fn findings(mistake: &Mistake) -> Vec<String> {
             let resolver = Resolver::new(&site, Flavour::Upstream);
             diagnostics = parsed.diagnostics;
             diagnostics.extend(loaded);
-            diagnostics.extend(check(&resolver, &resolver.resolve_all()));
+            diagnostics.extend(check(&sources, &resolver, &resolver.resolve_all()));
         }
     }
     diagnostics.sort_by(|a, b| {

@@ -1,9 +1,13 @@
 //! drydock's racks, host profiles and bare-metal nodes.
 
+use berth_documents::Diagnostic;
+use berth_labels::Flavour;
+
 use super::{Object, berth::reference};
 use crate::{
     fields::{Fields, Report},
-    model::{BaremetalNode, HostData, HostProfile, Rack},
+    lints,
+    model::{BaremetalNode, HostData, HostProfile, Rack, Spanned},
     names,
 };
 
@@ -47,6 +51,24 @@ pub(super) fn read_node(object: &Object<'_>, report: &mut Report<'_>) -> Baremet
         name: object.name.clone(),
         pool: pin.and_then(|node| reference(node, &format!("`{}`", names::POOL), report)),
         data,
+    }
+}
+
+/// Whose kubelet the region runs, said in the document's label or annotation.
+pub(super) fn read_flavour(object: &Object<'_>, report: &mut Report<'_>) -> Option<Spanned<Flavour>> {
+    let maps = [object.document.labels(), object.document.annotations()];
+    let node = maps.into_iter().flatten().find_map(|map| map.get(names::FLAVOUR))?;
+    let text = reference(node, &format!("`{}`", names::FLAVOUR), report)?;
+    match text.value.parse() {
+        Ok(flavour) => Some(Spanned::new(flavour, text.span)),
+        Err(_) => {
+            let message = format!("`{}` cannot be `{}`", names::FLAVOUR, text.value);
+            report.push(
+                Diagnostic::new(&lints::INVALID_VALUE, text.span, message)
+                    .with_help("allowed values: `upstream`, `openshift`"),
+            );
+            None
+        }
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use berth_documents::{Diagnostic, Span};
+use berth_documents::{Diagnostic, Node, Span};
 use berth_labels::{Inversion, InvertError, LabelKey, LabelSelector, LabelValue};
-use berth_pools::PoolClass;
+use berth_pools::{MachineConfigError, PoolClass};
+use serde_json::json;
 
 use super::Object;
 use crate::{
+    configs::{check_alone, deepest},
     fields::{Fields, Report, SelectorField, label_list, string_map},
     lints,
-    model::{Declared, IntOrString, MachineConfig, Pool, Spanned},
+    model::{Declared, IntOrString, KubeletConfig, MachineConfig, Pool, Spanned},
     names,
 };
 
@@ -74,12 +76,69 @@ pub(super) fn read_machine_config(object: &Object<'_>, report: &mut Report<'_>) 
         "kernelType",
     ]);
     fields.finish(report);
-    MachineConfig {
+    let mut config = MachineConfig {
         name: object.name.clone(),
         labels: labels(object, report),
         annotations: annotations(object, report),
         spec: object.body.cloned(),
+        parsed: None,
+    };
+    let wire = json!({
+        "metadata": {"name": &*config.name.value, "labels": &config.labels, "annotations": &config.annotations},
+        "spec": object.body.map(Node::to_json),
+    });
+    match berth_pools::MachineConfig::from_json(&wire) {
+        Ok(parsed) => {
+            report.diagnostics.extend(check_alone(&config, &parsed));
+            config.parsed = Some(Box::new(parsed));
+        }
+        Err(error) => report.push(unreadable(object, &error)),
     }
+    config
+}
+
+pub(super) fn read_kubelet_config(object: &Object<'_>, report: &mut Report<'_>) -> Option<KubeletConfig> {
+    let mut fields = Fields::open(object.body, "KubeletConfig spec", report);
+    fields.allow(&[
+        "autoSizingReserved",
+        "kubeletConfig",
+        "logLevel",
+        "machineConfigPoolSelector",
+        "tlsSecurityProfile",
+    ]);
+    fields.finish(report);
+    let wire = json!({"metadata": {"name": &*object.name.value}, "spec": object.body.map(Node::to_json)});
+    match berth_pools::KubeletConfig::from_json(&wire) {
+        Ok(parsed) => Some(KubeletConfig {
+            name: object.name.clone(),
+            spec: object.body.cloned(),
+            parsed,
+        }),
+        Err(error) => {
+            report.push(unreadable(object, &error));
+            None
+        }
+    }
+}
+
+fn unreadable(object: &Object<'_>, error: &MachineConfigError) -> Diagnostic {
+    let (span, message) = match error {
+        MachineConfigError::Field { path, message } => {
+            let place = object
+                .body
+                .and_then(|body| deepest(body, path.trim_start_matches("spec.")));
+            (
+                place.unwrap_or(object.name.span),
+                format!(
+                    "`{path}` of {} `{}`: {message}",
+                    object.document.kind(),
+                    object.name.value
+                ),
+            )
+        }
+        MachineConfigError::NoName => (object.name.span, error.to_string()),
+    };
+    Diagnostic::new(&lints::INVALID_MACHINE_CONFIG, span, message)
 }
 
 fn labels(object: &Object<'_>, report: &mut Report<'_>) -> BTreeMap<String, String> {

@@ -62,7 +62,7 @@ impl Read {
             .findings
             .iter()
             .cloned()
-            .chain(check(&resolver, &resolver.resolve_all()));
+            .chain(check(&self.sources, &resolver, &resolver.resolve_all()));
         all.map(|finding| match finding.span {
             Some(span) => format!("{} {}", finding.code(), self.sources.location(span).line),
             None => finding.code().to_owned(),
@@ -76,7 +76,7 @@ impl Read {
             .findings
             .iter()
             .cloned()
-            .chain(check(&resolver, &resolver.resolve_all()));
+            .chain(check(&self.sources, &resolver, &resolver.resolve_all()));
         all.filter(|finding| finding.code() == code)
             .map(|finding| finding.message)
             .collect::<Vec<_>>()

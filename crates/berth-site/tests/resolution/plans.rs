@@ -119,7 +119,7 @@ fn moves_between_pools_and_their_cost() {
     assert!(!only(&free).reboot.needed, "{:?}", only(&free).reboot);
     assert_eq!(
         only(&free).reboot.reason,
-        "pools worker and infra take the same machine configs"
+        "moves from pool worker to pool infra: nothing in their configurations differs that needs a reboot"
     );
 
     let awaited = plan_of(&(pools.clone() + &pinned("w1", "infra", "{}")), OWNED);

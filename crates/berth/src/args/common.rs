@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use berth_labels::Flavour;
+use berth_site::Site;
 use clap::{Args, ValueEnum};
 
 /// `-f PATH`, at least once.
@@ -44,15 +45,29 @@ pub(crate) enum Format {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct FlavourArg {
     /// Whose kubelet and NodeRestriction rules hold; routes depend on it
-    #[arg(long, value_name = "FLAVOUR", value_enum, default_value_t)]
-    pub(crate) flavour: FlavourName,
+    ///
+    /// Without it, what the label `berth.dev/flavour` of a Region document says; without that, upstream.
+    #[arg(long, value_name = "FLAVOUR", value_enum)]
+    flavour: Option<FlavourName>,
+}
+
+impl FlavourArg {
+    /// The flavour for a site: what was typed, else what its documents say.
+    pub(crate) fn of(self, site: &Site) -> Flavour {
+        let declared = site.flavour.as_ref().map(|flavour| flavour.value);
+        self.flavour.map(Flavour::from).or(declared).unwrap_or_default()
+    }
+
+    /// The flavour where there is no site.
+    pub(crate) fn or_upstream(self) -> Flavour {
+        self.flavour.map(Flavour::from).unwrap_or_default()
+    }
 }
 
 /// The flavours by name.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum FlavourName {
     /// Kubernetes as released upstream
-    #[default]
     Upstream,
     /// OpenShift, whose kubelet may set some role labels itself
     Openshift,
