@@ -32,6 +32,11 @@ const SMALL: Forbidden = Forbidden {
     why: "it is linked into the executable on the node, which stays small",
 };
 
+const NO_LIBRARIES: Forbidden = Forbidden {
+    packages: &["anyhow", "clap", "libc", "rustix"],
+    why: "the executable on the node is carried inside machine configs, which have a size limit",
+};
+
 /// Every crate of `crates/` has a line here, so a new crate cannot come in without a decision.
 const RULES: &[Rule] = &[
     Rule {
@@ -49,6 +54,10 @@ const RULES: &[Rule] = &[
     Rule {
         crate_name: "berth-labels",
         forbidden: &[NO_INPUT_OUTPUT, SMALL],
+    },
+    Rule {
+        crate_name: "berth-node",
+        forbidden: &[NO_INPUT_OUTPUT, SMALL, NO_LIBRARIES],
     },
     Rule {
         crate_name: "berth-pools",
