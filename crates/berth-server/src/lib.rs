@@ -13,6 +13,8 @@
 mod answer;
 mod assemble;
 mod catalog;
+#[cfg(test)]
+mod fixture;
 mod limiter;
 mod node_answers;
 mod pointer;

@@ -1,1 +1,200 @@
+use berth_ignition::{SpecVersion, decode_data_url, file_contents, parse};
+use serde_json::{Value, json};
 
+use super::*;
+use crate::{
+    Catalog,
+    catalog::Found,
+    fixture::{catalog, labels, plain_ignition, rendered},
+};
+
+fn answer(catalog: &Catalog, pool: &str, version: SpecVersion) -> Result<Value, AssembleError> {
+    let Found::Config(question) = catalog.find_pool(pool) else {
+        panic!("{pool} has no config");
+    };
+    Ok(serde_json::from_slice(&question.answer(version)?.body).unwrap())
+}
+
+fn node_answer(catalog: &Catalog, node: &str, version: SpecVersion) -> Value {
+    let Found::Config(question) = catalog.find_node(node) else {
+        panic!("{node} has no config");
+    };
+    serde_json::from_slice(&question.answer(version).unwrap().body).unwrap()
+}
+
+fn paths(config: &Value) -> Vec<&str> {
+    let files = config["storage"]["files"].as_array().unwrap();
+    files.iter().map(|file| file["path"].as_str().unwrap()).collect()
+}
+
+/// The contents of a file, which must be in the form in which all of them are added.
+fn added(config: &Value, path: &str) -> String {
+    let files = config["storage"]["files"].as_array().unwrap();
+    let file = files.iter().find(|file| file["path"] == path).unwrap();
+    assert_eq!(file["mode"], 420, "{path}");
+    assert_eq!(file["overwrite"], true, "{path}");
+    let source = file["contents"]["source"].as_str().unwrap();
+    assert!(source.starts_with("data:,"), "{source}");
+    assert_eq!(file["contents"].get("compression"), None);
+    String::from_utf8(decode_data_url(source).unwrap()).unwrap()
+}
+
+#[test]
+fn files_are_appended_in_the_originals_order() {
+    let config = answer(&catalog(), "worker", SpecVersion::V3_4).unwrap();
+    assert_eq!(config["ignition"]["version"], "3.4.0");
+    assert_eq!(
+        paths(&config),
+        [
+            "/etc/motd",
+            "/etc/machine-config-daemon/node-annotations.json",
+            "/etc/kubernetes/kubeconfig",
+            "/etc/mcs-machine-config-content.json",
+            "/etc/ignition-machine-config-encapsulated.json",
+        ]
+    );
+    let annotations: Value = serde_json::from_str(&added(&config, ANNOTATIONS)).unwrap();
+    assert_eq!(
+        annotations,
+        json!({
+            "machineconfiguration.openshift.io/currentConfig": "rendered-worker-0123",
+            "machineconfiguration.openshift.io/desiredConfig": "rendered-worker-0123",
+            "machineconfiguration.openshift.io/firstPivotConfig": "rendered-worker-0123",
+            "machineconfiguration.openshift.io/state": "Done",
+        })
+    );
+    assert_eq!(added(&config, KUBECONFIG), "apiVersion: v1\nkind: Config\n");
+
+    let content = added(&config, CONTENT);
+    assert!(content.starts_with("{\n  \"apiVersion\""), "{content}");
+    let content: Value = serde_json::from_str(&content).unwrap();
+    assert_eq!(content, rendered("worker", &plain_ignition()).to_json());
+
+    let encapsulated: Value = serde_json::from_str(&added(&config, ENCAPSULATED)).unwrap();
+    assert_eq!(
+        encapsulated["spec"]["config"],
+        json!({"ignition": {"version": "3.4.0"}})
+    );
+    assert_eq!(encapsulated["spec"]["kernelArguments"], json!(["quiet"]));
+    assert_eq!(encapsulated["metadata"]["name"], "rendered-worker-0123");
+}
+
+#[test]
+fn optional_files_come_only_with_contents_and_certificates_replace_in_place() {
+    let mut ignition = plain_ignition();
+    let files = ignition["storage"]["files"].as_array_mut().unwrap();
+    files.insert(0, json!({"path": KUBELET_CA, "contents": {"source": "data:,old"}}));
+    files.insert(0, json!({"path": CONTENT, "contents": {"source": "data:,old"}}));
+    let mut builder = Catalog::builder("r1");
+    builder
+        .pool("plain", rendered("plain", &plain_ignition()))
+        .layered_pool("layered", rendered("layered", &ignition), "quay.example/own@sha256:1")
+        .common(CommonFiles {
+            kubeconfig: None,
+            kubelet_ca: Some(b"new".to_vec()),
+            cloud_ca_bundle: Some(Vec::new()),
+        });
+    let catalog = builder.build().unwrap();
+    let plain = answer(&catalog, "plain", SpecVersion::V3_5).unwrap();
+    assert_eq!(
+        paths(&plain),
+        ["/etc/motd", KUBELET_CA, ANNOTATIONS, CONTENT, ENCAPSULATED]
+    );
+    let layered = answer(&catalog, "layered", SpecVersion::V3_5).unwrap();
+    assert_eq!(
+        paths(&layered),
+        [KUBELET_CA, "/etc/motd", ANNOTATIONS, CONTENT, ENCAPSULATED]
+    );
+    assert_eq!(added(&layered, KUBELET_CA), "new");
+    let annotations: Value = serde_json::from_str(&added(&layered, ANNOTATIONS)).unwrap();
+    for key in ["currentImage", "desiredImage"] {
+        assert_eq!(annotations[format!("{PREFIX}{key}")], "quay.example/own@sha256:1");
+    }
+}
+
+#[test]
+fn kernel_arguments_move_for_machines_that_cannot_set_them() {
+    let catalog = catalog();
+    for version in SpecVersion::ALL {
+        let config = answer(&catalog, "infra", version).unwrap();
+        let read = parse(&config).usable().unwrap();
+        let own = read.as_v3_5().kernel_arguments.clone();
+        let encapsulated = file_contents(read.find_file(ENCAPSULATED).unwrap()).unwrap();
+        let encapsulated: Value = serde_json::from_slice(&encapsulated).unwrap();
+        let expected = if version < SpecVersion::V3_3 {
+            assert_eq!(own, None, "{version}");
+            json!(["quiet", "nosmt", "intel_iommu=on"])
+        } else {
+            assert_eq!(own.unwrap().should_exist.unwrap().len(), 2, "{version}");
+            json!(["quiet"])
+        };
+        assert_eq!(encapsulated["spec"]["kernelArguments"], expected, "{version}");
+        assert_eq!(
+            encapsulated["spec"]["config"]["ignition"]["version"],
+            version.as_str(),
+            "{version}"
+        );
+    }
+}
+
+#[test]
+fn what_an_old_version_cannot_say_is_an_error_that_names_the_field() {
+    let catalog = catalog();
+    for version in SpecVersion::ALL {
+        let removing = answer(&catalog, "old", version);
+        let special = answer(&catalog, "new", version);
+        assert_eq!(removing.is_ok(), version >= SpecVersion::V3_3, "{version}");
+        assert_eq!(special.is_ok(), version >= SpecVersion::V3_4, "{version}");
+        if let Err(error) = removing {
+            assert_eq!(error, AssembleError::ArgumentsToRemove { version });
+            assert!(error.to_string().contains("shouldNotExist"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_node_gets_its_labels_and_its_own_files() {
+    let config = node_answer(&catalog(), "n1", SpecVersion::V3_2);
+    assert_eq!(
+        paths(&config),
+        ["/etc/motd", LABELS_PATH, ANNOTATIONS, KUBECONFIG, CONTENT, ENCAPSULATED]
+    );
+    let text = added(&config, LABELS_PATH);
+    let lines: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(lines, ["example.com/zone=", "rack=r1"]);
+    assert_eq!(
+        LabelsFile::parse(text.as_bytes()).labels,
+        labels(&[("rack", "r1"), ("example.com/zone", "")])
+    );
+    assert_eq!(config["storage"]["files"][0]["mode"], 0o600);
+}
+
+#[test]
+fn a_link_in_the_place_of_an_added_file_is_refused() {
+    let mut ignition = plain_ignition();
+    ignition["storage"]["links"] = json!([{"path": ANNOTATIONS, "target": "/dev/null"}]);
+    let mut builder = Catalog::builder("r1");
+    builder.pool("worker", rendered("worker", &ignition));
+    let error = answer(&builder.build().unwrap(), "worker", SpecVersion::V3_5).unwrap_err();
+    assert!(matches!(error, AssembleError::Refused { .. }), "{error:?}");
+}
+
+#[test]
+fn building_again_and_again_gives_the_same_bytes_and_changes_nothing() {
+    let mut ignition = plain_ignition();
+    ignition["kernelArguments"] = json!({"shouldExist": ["nosmt"]});
+    let served = Served {
+        machine_config: rendered("worker", &ignition),
+        ignition: parse(&ignition).usable().unwrap(),
+        image: None,
+    };
+    let common = CommonFiles::default();
+    let before = format!("{served:?}");
+    let build = |version| assemble(&served, &common, None, version).unwrap();
+    let first = SpecVersion::ALL.map(build);
+    for n in 0..70 {
+        let index = n * 5 % SpecVersion::ALL.len();
+        assert_eq!(build(SpecVersion::ALL[index]), first[index]);
+    }
+    assert_eq!(format!("{served:?}"), before);
+}
