@@ -10,20 +10,30 @@
 //! [`Node::to_json`]: crate::Node::to_json
 
 mod canonical;
+mod diff;
 mod document;
 mod error;
 mod form;
 mod layering;
 mod path;
 mod plan;
+mod query;
+mod redact;
 mod render;
 mod substitution;
+mod validation;
 
 pub use canonical::{ContentHash, canonical_json};
+pub use diff::{BucketChange, BucketDiff, DeepDiff, DocumentDiff, Revision, deep_diff, diff, value_diff};
 pub use document::{
     Action, DeckhandDocument, Depth, Destination, Identity, Method, Source, StoragePolicy, Substitution,
 };
 pub use error::{RenderError, RenderErrors};
 pub use form::{Described, FormError, FormErrors, ReadError, read_documents};
 pub use path::{Path, PathError, SetError, Step};
+pub use query::{Listing, Query, QueryError, View};
+pub use redact::redact;
 pub use render::{Change, RenderOptions, Rendered, RenderedDocument, Renderer, render};
+pub use validation::{
+    DataSchemas, PolicyEntry, PolicyReport, SCHEMA_VALIDATION, ValidationStatus, Violation, validation_entry,
+};

@@ -676,6 +676,3 @@ fn shown(value: &Value) -> String {
         None => text,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -237,6 +237,12 @@ pub(crate) const fn type_name(value: &Value) -> &'static str {
     }
 }
 
+impl From<&[Step]> for Path {
+    fn from(steps: &[Step]) -> Self {
+        Self { steps: steps.to_vec() }
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&display_steps(&self.steps))

@@ -1,0 +1,337 @@
+//! What changed between two revisions, by bucket.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+use serde_json::{Map, Value, json};
+
+use crate::deckhand::{canonical::ContentHash, document::DeckhandDocument, render::RenderedDocument};
+
+/// What happened to a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BucketChange {
+    /// It is only in the newer revision.
+    Created,
+    /// It is only in the older revision.
+    Deleted,
+    /// It is in both with different documents.
+    Modified,
+    /// It is in both with the same documents.
+    Unmodified,
+}
+
+impl BucketChange {
+    /// The word in a reply.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Deleted => "deleted",
+            Self::Modified => "modified",
+            Self::Unmodified => "unmodified",
+        }
+    }
+}
+
+impl fmt::Display for BucketChange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// A revision to compare.
+#[derive(Debug)]
+pub struct Revision<'a, D> {
+    /// Its number; 0 is the empty revision before all others.
+    pub number: u64,
+    /// Its documents with their buckets.
+    pub documents: &'a [(String, D)],
+}
+
+/// What happened to each bucket. The order of the two does not matter; of two buckets that only one revision has, the
+/// newer revision decides whether they were created or deleted, and against revision 0 everything was created.
+pub fn diff(
+    one: &Revision<'_, Arc<DeckhandDocument>>,
+    other: &Revision<'_, Arc<DeckhandDocument>>,
+) -> BTreeMap<String, BucketChange> {
+    classify(
+        (one.number, &by_bucket(one.documents, AsRef::as_ref)),
+        (other.number, &by_bucket(other.documents, AsRef::as_ref)),
+    )
+}
+
+/// The difference of two revisions, document by document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeepDiff {
+    /// What happened to each bucket, and inside those that were modified.
+    pub buckets: BTreeMap<String, (BucketChange, Option<BucketDiff>)>,
+}
+
+/// What happened inside a bucket.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BucketDiff {
+    /// Documents that only the second revision has, by schema and name.
+    pub added: BTreeSet<(String, String)>,
+    /// Documents that only the first revision has.
+    pub deleted: BTreeSet<(String, String)>,
+    /// Documents that both have and that differ.
+    pub changed: BTreeMap<(String, String), DocumentDiff>,
+}
+
+/// What happened inside a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentDiff {
+    /// The difference of the rendered data; nothing when the document is encrypted.
+    pub data: Option<Value>,
+    /// The difference of the metadata.
+    pub metadata: Value,
+}
+
+/// Like [`diff`], and for each modified bucket what happened to its rendered documents from the first to the second
+/// revision.
+pub fn deep_diff(from: &Revision<'_, RenderedDocument>, to: &Revision<'_, RenderedDocument>) -> DeepDiff {
+    let (before, after) = (
+        by_bucket(from.documents, |rendered| &rendered.document),
+        by_bucket(to.documents, |rendered| &rendered.document),
+    );
+    let changes = classify((from.number, &before), (to.number, &after));
+    let documents = |side: &[(String, RenderedDocument)]| {
+        let mut buckets: BTreeMap<String, BTreeMap<(String, String), RenderedDocument>> = BTreeMap::new();
+        for (bucket, rendered) in side {
+            let key = (
+                rendered.document.schema().to_owned(),
+                rendered.document.name().to_owned(),
+            );
+            buckets.entry(bucket.clone()).or_default().insert(key, rendered.clone());
+        }
+        buckets
+    };
+    let (before, after) = (documents(from.documents), documents(to.documents));
+    let none = BTreeMap::new();
+    let buckets = changes
+        .into_iter()
+        .map(|(bucket, change)| {
+            let inside = (change == BucketChange::Modified).then(|| {
+                bucket_diff(
+                    before.get(&bucket).unwrap_or(&none),
+                    after.get(&bucket).unwrap_or(&none),
+                )
+            });
+            (bucket, (change, inside))
+        })
+        .collect();
+    DeepDiff { buckets }
+}
+
+impl DeepDiff {
+    /// The reply: one entry for each bucket, and `"<bucket> diff"` for each modified one.
+    pub fn to_json(&self) -> Value {
+        let mut reply = Map::new();
+        for (bucket, (change, inside)) in &self.buckets {
+            reply.insert(bucket.clone(), Value::from(change.as_str()));
+            if let Some(inside) = inside {
+                reply.insert(format!("{bucket} diff"), inside.to_json());
+            }
+        }
+        Value::Object(reply)
+    }
+}
+
+impl BucketDiff {
+    fn to_json(&self) -> Value {
+        let mut reply = Map::new();
+        for (key, documents) in [("document_added", &self.added), ("document_deleted", &self.deleted)] {
+            if !documents.is_empty() {
+                let details: Vec<_> = documents.iter().map(|(schema, name)| json!([schema, name])).collect();
+                reply.insert(key.to_owned(), json!({"count": details.len(), "details": details}));
+            }
+        }
+        if !self.changed.is_empty() {
+            let details: Map<_, _> = self
+                .changed
+                .iter()
+                .map(|((schema, name), change)| {
+                    let data = change.data.clone().unwrap_or_else(|| json!({"encrypted": true}));
+                    let change = json!({"data_changed": data, "metadata_changed": change.metadata});
+                    (format!("('{schema}', '{name}')"), change)
+                })
+                .collect();
+            reply.insert(
+                "document_changed".to_owned(),
+                json!({"count": details.len(), "details": details}),
+            );
+        }
+        Value::Object(reply)
+    }
+}
+
+type Hashes = Vec<(ContentHash, ContentHash)>;
+
+/// The content of each bucket as a sorted list of hashes: equal lists are equal buckets.
+fn by_bucket<'a, D>(
+    documents: &'a [(String, D)],
+    document: impl Fn(&'a D) -> &'a DeckhandDocument,
+) -> BTreeMap<&'a str, Hashes> {
+    let mut buckets: BTreeMap<&str, Hashes> = BTreeMap::new();
+    for (bucket, filed) in documents {
+        let document = document(filed);
+        let hashes = (document.data_hash(), document.metadata_hash());
+        buckets.entry(bucket).or_default().push(hashes);
+    }
+    for hashes in buckets.values_mut() {
+        hashes.sort_unstable();
+    }
+    buckets
+}
+
+fn classify(
+    (one_number, one): (u64, &BTreeMap<&str, Hashes>),
+    (other_number, other): (u64, &BTreeMap<&str, Hashes>),
+) -> BTreeMap<String, BucketChange> {
+    let against_empty = one_number == 0 || other_number == 0;
+    let names: BTreeSet<&str> = one.keys().chain(other.keys()).copied().collect();
+    names
+        .into_iter()
+        .map(|name| {
+            let change = match (one.get(name), other.get(name)) {
+                (Some(one), Some(other)) if one == other => BucketChange::Unmodified,
+                (Some(_), Some(_)) => BucketChange::Modified,
+                _ if against_empty => BucketChange::Created,
+                (in_one, _) if in_one.is_some() == (one_number > other_number) => BucketChange::Created,
+                _ => BucketChange::Deleted,
+            };
+            (name.to_owned(), change)
+        })
+        .collect()
+}
+
+fn bucket_diff(
+    before: &BTreeMap<(String, String), RenderedDocument>,
+    after: &BTreeMap<(String, String), RenderedDocument>,
+) -> BucketDiff {
+    let only = |one: &BTreeMap<_, RenderedDocument>, other: &BTreeMap<_, RenderedDocument>| {
+        one.keys().filter(|key| !other.contains_key(*key)).cloned().collect()
+    };
+    let changed = before
+        .iter()
+        .filter_map(|(key, before)| {
+            let after = after.get(key)?;
+            // Encryption on either side hides the data: the old secret is a secret too.
+            let secret = before.document.is_encrypted() || after.document.is_encrypted();
+            (before != after).then(|| {
+                let change = DocumentDiff {
+                    data: (!secret).then(|| value_diff(&before.data, &after.data)),
+                    metadata: value_diff(before.document.metadata(), after.document.metadata()),
+                };
+                (key.clone(), change)
+            })
+        })
+        .collect();
+    BucketDiff {
+        added: only(after, before),
+        deleted: only(before, after),
+        changed,
+    }
+}
+
+/// The difference of two values in the form that Deckhand's clients know: `values_changed`, `type_changes`, and items
+/// added to and removed from mappings and lists, under paths such as `root['a'][0]`.
+pub fn value_diff(before: &Value, after: &Value) -> Value {
+    let mut differences = Differences::default();
+    differences.compare("root", before, after);
+    differences.into_json()
+}
+
+#[derive(Default)]
+struct Differences {
+    values_changed: Map<String, Value>,
+    type_changes: Map<String, Value>,
+    keys_added: Vec<Value>,
+    keys_removed: Vec<Value>,
+    items_added: Map<String, Value>,
+    items_removed: Map<String, Value>,
+}
+
+impl Differences {
+    fn compare(&mut self, path: &str, before: &Value, after: &Value) {
+        match (before, after) {
+            (Value::Object(before), Value::Object(after)) => {
+                for (key, value) in before {
+                    let path = format!("{path}['{key}']");
+                    match after.get(key) {
+                        Some(other) => self.compare(&path, value, other),
+                        None => self.keys_removed.push(Value::from(path)),
+                    }
+                }
+                for key in after.keys().filter(|key| !before.contains_key(*key)) {
+                    self.keys_added.push(Value::from(format!("{path}['{key}']")));
+                }
+            }
+            (Value::Array(before), Value::Array(after)) => {
+                for (index, (one, other)) in before.iter().zip(after).enumerate() {
+                    self.compare(&format!("{path}[{index}]"), one, other);
+                }
+                for (index, value) in before.iter().enumerate().skip(after.len()) {
+                    self.items_removed.insert(format!("{path}[{index}]"), value.clone());
+                }
+                for (index, value) in after.iter().enumerate().skip(before.len()) {
+                    self.items_added.insert(format!("{path}[{index}]"), value.clone());
+                }
+            }
+            _ if before == after => {}
+            _ if python_type(before) == python_type(after) => {
+                self.values_changed
+                    .insert(path.to_owned(), json!({"new_value": after, "old_value": before}));
+            }
+            _ => {
+                self.type_changes.insert(
+                    path.to_owned(),
+                    json!({
+                        "new_type": python_type(after),
+                        "new_value": after,
+                        "old_type": python_type(before),
+                        "old_value": before,
+                    }),
+                );
+            }
+        }
+    }
+
+    fn into_json(self) -> Value {
+        let mut differences = Map::new();
+        for (name, values) in [
+            ("values_changed", self.values_changed),
+            ("type_changes", self.type_changes),
+            ("iterable_item_added", self.items_added),
+            ("iterable_item_removed", self.items_removed),
+        ] {
+            if !values.is_empty() {
+                differences.insert(name.to_owned(), Value::Object(values));
+            }
+        }
+        for (name, paths) in [
+            ("dictionary_item_added", self.keys_added),
+            ("dictionary_item_removed", self.keys_removed),
+        ] {
+            if !paths.is_empty() {
+                differences.insert(name.to_owned(), Value::Array(paths));
+            }
+        }
+        Value::Object(differences)
+    }
+}
+
+/// The names under which replies give types.
+fn python_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<class 'NoneType'>",
+        Value::Bool(_) => "<class 'bool'>",
+        Value::Number(number) if number.is_f64() => "<class 'float'>",
+        Value::Number(_) => "<class 'int'>",
+        Value::String(_) => "<class 'str'>",
+        Value::Array(_) => "<class 'list'>",
+        Value::Object(_) => "<class 'dict'>",
+    }
+}

@@ -1,0 +1,151 @@
+use std::sync::Arc;
+
+use berth_documents::deckhand::{DeckhandDocument, RenderedDocument, Revision, deep_diff, diff, value_diff};
+use serde_json::{Value, json};
+
+use crate::build::{Doc, doc};
+
+type Filed<D> = Vec<(String, D)>;
+
+fn filed(documents: &[(&str, Doc)]) -> Filed<Arc<DeckhandDocument>> {
+    documents
+        .iter()
+        .map(|(bucket, document)| ((*bucket).to_owned(), document.clone().read()))
+        .collect()
+}
+
+fn rendered(documents: &[(&str, Doc)]) -> Filed<RenderedDocument> {
+    filed(documents)
+        .into_iter()
+        .map(|(bucket, document)| {
+            let data = Arc::clone(document.data());
+            (bucket, RenderedDocument { document, data })
+        })
+        .collect()
+}
+
+fn changes(one: (u64, &[(&str, Doc)]), other: (u64, &[(&str, Doc)])) -> String {
+    let (one_filed, other_filed) = (filed(one.1), filed(other.1));
+    let one = Revision {
+        number: one.0,
+        documents: &one_filed,
+    };
+    let other = Revision {
+        number: other.0,
+        documents: &other_filed,
+    };
+    let changes = diff(&one, &other);
+    assert_eq!(changes, diff(&other, &one), "the order does not matter");
+    changes
+        .iter()
+        .map(|(bucket, change)| format!("{bucket} {change}"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+#[test]
+fn buckets() {
+    let a = |data: i64| ("x", doc("site", "a", json!(data)));
+    let b = |data: i64| ("x", doc("site", "b", json!(data)));
+    let other = ("y", doc("site", "c", json!(1)));
+    assert_eq!(changes((0, &[]), (0, &[])), "");
+    assert_eq!(changes((1, &[a(1)]), (0, &[])), "x created");
+    assert_eq!(changes((1, &[a(1), b(1)]), (2, &[b(1), a(1)])), "x unmodified");
+    assert_eq!(changes((1, &[a(1)]), (2, &[a(2)])), "x modified");
+    assert_eq!(changes((1, &[a(1)]), (2, &[a(1), b(1)])), "x modified");
+    assert_eq!(
+        changes((1, &[a(1)]), (2, &[a(1), other.clone()])),
+        "x unmodified, y created"
+    );
+    assert_eq!(
+        changes((1, &[a(1), other.clone()]), (2, &[a(1)])),
+        "x unmodified, y deleted"
+    );
+    // Hashes are compared as a multiset: two equal documents are not one.
+    let twice = [("x", doc("site", "a", json!(1))), ("x", doc("site", "a", json!(1)))];
+    assert_eq!(changes((1, &[a(1)]), (2, &twice)), "x modified");
+}
+
+#[test]
+fn inside_of_buckets() {
+    let before = rendered(&[
+        ("x", doc("site", "same", json!({"a": 1}))),
+        ("x", doc("site", "changed", json!({"foo": 2}))),
+        ("x", doc("site", "gone", json!({}))),
+        ("x", doc("site", "secret", json!("one")).encrypted()),
+        ("y", doc("site", "other", json!({}))),
+    ]);
+    let after = rendered(&[
+        ("x", doc("site", "same", json!({"a": 1}))),
+        ("x", doc("site", "changed", json!({"foo": 3})).labels(json!({"k": "v"}))),
+        ("x", doc("site", "new", json!({}))),
+        ("x", doc("site", "secret", json!("two")).encrypted()),
+        ("y", doc("site", "other", json!({}))),
+    ]);
+    let reply = deep_diff(
+        &Revision {
+            number: 3,
+            documents: &before,
+        },
+        &Revision {
+            number: 4,
+            documents: &after,
+        },
+    )
+    .to_json();
+    assert_eq!(
+        reply,
+        json!({
+            "x": "modified",
+            "x diff": {
+                "document_added": {"count": 1, "details": [["example/Kind/v1", "new"]]},
+                "document_deleted": {"count": 1, "details": [["example/Kind/v1", "gone"]]},
+                "document_changed": {"count": 2, "details": {
+                    "('example/Kind/v1', 'changed')": {
+                        "data_changed": {"values_changed": {"root['foo']": {"new_value": 3, "old_value": 2}}},
+                        "metadata_changed": {"dictionary_item_added": ["root['labels']"]},
+                    },
+                    "('example/Kind/v1', 'secret')": {"data_changed": {"encrypted": true}, "metadata_changed": {}},
+                }},
+            },
+            "y": "unmodified",
+        })
+    );
+}
+
+#[test]
+fn inside_of_values() {
+    let table: &[(Value, Value, Value)] = &[
+        (json!({"a": 1}), json!({"a": 1}), json!({})),
+        (
+            json!(1),
+            json!(2),
+            json!({"values_changed": {"root": {"new_value": 2, "old_value": 1}}}),
+        ),
+        (
+            json!({"a": 1}),
+            json!({"a": "1"}),
+            json!({"type_changes": {"root['a']": {
+                "old_type": "<class 'int'>", "new_type": "<class 'str'>", "old_value": 1, "new_value": "1",
+            }}}),
+        ),
+        (
+            json!({"a": 1}),
+            json!({}),
+            json!({"dictionary_item_removed": ["root['a']"]}),
+        ),
+        (
+            json!({"l": [1]}),
+            json!({"l": [1, 2]}),
+            json!({"iterable_item_added": {"root['l'][1]": 2}}),
+        ),
+        (
+            json!([1, [2, 3]]),
+            json!([1, [2]]),
+            json!({"iterable_item_removed": {"root[1][1]": 3}}),
+        ),
+    ];
+    for (before, after, expected) in table {
+        assert_eq!(&value_diff(before, after), expected);
+    }
+}
