@@ -10,6 +10,10 @@ use crate::deckhand::{
     path::Path,
 };
 
+/// How deep data may be nested, as written and as rendered. Code over values is recursive, and readers of JSON stop at 127
+/// levels, of which the document and the reply around it need some.
+pub(crate) const MAX_DATA_DEPTH: usize = 120;
+
 /// What makes a document one of a kind in a revision.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {

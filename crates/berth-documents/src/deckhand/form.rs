@@ -3,6 +3,9 @@
 //! Messages are worded as JSON Schema validators word them, because that is what clients of Deckhand know; each also
 //! carries the document and the path of the field.
 
+mod control;
+mod metadata;
+
 use std::{
     collections::{BTreeMap, HashSet},
     fmt,
@@ -11,12 +14,9 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::{
-    deckhand::document::{
-        Action, DeckhandDocument, Depth, Destination, Identity, Method, Parts, Source, StoragePolicy, Substitution,
-    },
-    deckhand::path::{Path, PathError},
-    node::MAX_DEPTH,
+use crate::deckhand::{
+    document::{DeckhandDocument, Identity, MAX_DATA_DEPTH, Parts, StoragePolicy},
+    path::{Path, PathError},
 };
 
 pub(crate) const LAYERING_POLICY: &str = "deckhand/LayeringPolicy";
@@ -169,8 +169,8 @@ pub(crate) fn read(document: Value) -> Result<Parts, FormErrors> {
         return Err(FormErrors { errors: form.errors });
     };
     form.document = Described::of(&document);
-    if !is_shallow(document.values(), MAX_DEPTH) {
-        form.push(".", format!("is nested deeper than {MAX_DEPTH} levels"));
+    if !is_shallow(document.values(), MAX_DATA_DEPTH) {
+        form.push(".", format!("is nested deeper than {MAX_DATA_DEPTH} levels"));
         return Err(FormErrors { errors: form.errors });
     }
     let parts = form.base(&mut document);
@@ -309,7 +309,7 @@ impl Form {
         };
         match kind {
             Some(Some(MetadataKind::Document)) => self.document_metadata(&metadata, &mut parts),
-            Some(Some(MetadataKind::Control)) => control_metadata(&metadata, &mut parts),
+            Some(Some(MetadataKind::Control)) => control::control_metadata(&metadata, &mut parts),
             Some(None) => self.push(
                 ".metadata.schema",
                 format!(
@@ -324,284 +324,6 @@ impl Form {
         parts.data = data;
         Some(parts)
     }
-
-    fn document_metadata(&mut self, metadata: &Map<String, Value>, parts: &mut Parts) {
-        const AT: &str = ".metadata";
-        self.required(AT, metadata, &["storagePolicy", "layeringDefinition"]);
-        self.only(
-            AT,
-            metadata,
-            &[
-                "schema",
-                "name",
-                "labels",
-                "replacement",
-                "layeringDefinition",
-                "substitutions",
-                "storagePolicy",
-            ],
-        );
-        parts.replacement = self.boolean(AT, metadata, "replacement").unwrap_or_default();
-        match self.text(AT, metadata, "storagePolicy") {
-            Some("encrypted") => parts.storage_policy = StoragePolicy::Encrypted,
-            Some("cleartext") | None => {}
-            Some(other) => self.push(
-                ".metadata.storagePolicy",
-                format!("'{other}' is not one of ['encrypted', 'cleartext']"),
-            ),
-        }
-        if let Some(layering) = self.object(AT, metadata, "layeringDefinition") {
-            self.layering(layering, parts);
-        }
-        for (index, value) in self
-            .list(AT, metadata, "substitutions")
-            .unwrap_or_default()
-            .iter()
-            .enumerate()
-        {
-            let at = format!(".metadata.substitutions[{index}]");
-            match value.as_object() {
-                Some(map) => {
-                    if let Some(substitution) = self.substitution(&at, map) {
-                        parts.substitutions.push(substitution);
-                    }
-                }
-                None => self.wrong_type(&at, value, "object"),
-            }
-        }
-    }
-
-    fn layering(&mut self, layering: &Map<String, Value>, parts: &mut Parts) {
-        const AT: &str = ".metadata.layeringDefinition";
-        self.required(AT, layering, &["layer"]);
-        self.only(AT, layering, &["layer", "abstract", "parentSelector", "actions"]);
-        parts.identity.layer = self.text(AT, layering, "layer").map(str::to_owned);
-        parts.is_abstract = self.boolean(AT, layering, "abstract").unwrap_or_default();
-        for (one, other) in [("parentSelector", "actions"), ("actions", "parentSelector")] {
-            if layering.contains_key(one) && !layering.contains_key(other) {
-                self.push(AT, format!("'{other}' is a required property with '{one}'"));
-            }
-        }
-        parts.parent_selector = self.pairs(AT, layering, "parentSelector");
-        if parts.parent_selector.is_empty() && layering.get("parentSelector").is_some_and(Value::is_object) {
-            self.push(
-                &format!("{AT}.parentSelector"),
-                "{} does not have enough properties".to_owned(),
-            );
-        }
-        let actions = self.list(AT, layering, "actions");
-        if actions.is_some_and(<[_]>::is_empty) {
-            self.push(&format!("{AT}.actions"), "[] is too short".to_owned());
-        }
-        for (index, value) in actions.unwrap_or_default().iter().enumerate() {
-            let at = format!("{AT}.actions[{index}]");
-            match value.as_object() {
-                Some(map) => {
-                    if let Some(action) = self.action(&at, map) {
-                        parts.actions.push(action);
-                    }
-                }
-                None => self.wrong_type(&at, value, "object"),
-            }
-        }
-    }
-
-    fn action(&mut self, at: &str, map: &Map<String, Value>) -> Option<Action> {
-        self.required(at, map, &["method", "path"]);
-        self.only(at, map, &["method", "path"]);
-        let method = match map.get("method").map(|method| (method, method.as_str())) {
-            Some((_, Some("merge"))) => Some(Method::Merge),
-            Some((_, Some("replace"))) => Some(Method::Replace),
-            Some((_, Some("delete"))) => Some(Method::Delete),
-            Some((other, _)) => {
-                let message = format!("{} is not one of ['replace', 'delete', 'merge']", shown(other));
-                self.push(&format!("{at}.method"), message);
-                None
-            }
-            None => None,
-        };
-        let written = self.text(at, map, "path")?;
-        let path = self.parsed(&format!("{at}.path"), written, Path::parse_action);
-        Some(Action {
-            method: method?,
-            path,
-            written: written.to_owned(),
-        })
-    }
-
-    fn substitution(&mut self, at: &str, map: &Map<String, Value>) -> Option<Substitution> {
-        self.required(at, map, &["dest", "src"]);
-        self.only(at, map, &["dest", "src"]);
-        let mut destinations = Vec::new();
-        let here = format!("{at}.dest");
-        match map.get("dest") {
-            Some(Value::Object(dest)) => destinations.extend(self.destination(&here, dest)),
-            Some(Value::Array(dests)) => {
-                if dests.is_empty() {
-                    self.push(&here, "[] is too short".to_owned());
-                }
-                for (index, dest) in dests.iter().enumerate() {
-                    let here = format!("{here}[{index}]");
-                    match dest.as_object() {
-                        Some(dest) => destinations.extend(self.destination(&here, dest)),
-                        None => self.wrong_type(&here, dest, "object"),
-                    }
-                }
-            }
-            Some(other) => self.wrong_type(&here, other, "object"),
-            None => {}
-        }
-        let source = self.object(at, map, "src")?;
-        let source = self.source(&format!("{at}.src"), source)?;
-        Some(Substitution { source, destinations })
-    }
-
-    fn source(&mut self, at: &str, map: &Map<String, Value>) -> Option<Source> {
-        self.required(at, map, &["schema", "name", "path"]);
-        self.only(
-            at,
-            map,
-            &["schema", "name", "path", "pattern", "match_group", "deepcopy"],
-        );
-        // Values are never shared between documents here, so the switch has nothing to do; it is checked all the same.
-        let _ = self.boolean(at, map, "deepcopy");
-        let schema = self.text(at, map, "schema");
-        if let Some(schema) = schema.filter(|schema| !is_schema(schema)) {
-            self.push(
-                &format!("{at}.schema"),
-                format!("'{schema}' does not match '{SCHEMA_PATTERN}'"),
-            );
-        }
-        let name = self.text(at, map, "name");
-        let written = self.text(at, map, "path");
-        let path = written.map(|written| self.parsed(&format!("{at}.path"), written, Path::parse));
-        let pattern = self.text(at, map, "pattern");
-        let match_group = match map.get("match_group") {
-            None => 0,
-            Some(value) => value
-                .as_u64()
-                .and_then(|group| usize::try_from(group).ok())
-                .unwrap_or_else(|| {
-                    self.push(
-                        &format!("{at}.match_group"),
-                        format!("{} is not a group number", shown(value)),
-                    );
-                    0
-                }),
-        };
-        Some(Source {
-            schema: schema?.to_owned(),
-            name: name?.to_owned(),
-            path: path?,
-            written: written?.to_owned(),
-            pattern: pattern.map(str::to_owned),
-            match_group,
-        })
-    }
-
-    fn destination(&mut self, at: &str, map: &Map<String, Value>) -> Option<Destination> {
-        self.required(at, map, &["path"]);
-        self.only(at, map, &["path", "pattern", "recurse"]);
-        let pattern = self.text(at, map, "pattern").map(str::to_owned);
-        let recurse = self.object(at, map, "recurse").and_then(|recurse| {
-            let at = format!("{at}.recurse");
-            self.required(&at, recurse, &["depth"]);
-            let depth = recurse.get("depth")?;
-            match depth.as_i64() {
-                Some(-1) => Some(Depth::Unlimited),
-                Some(levels) if levels >= 0 => Some(usize::try_from(levels).map_or(Depth::Unlimited, Depth::Levels)),
-                Some(_) => {
-                    self.push(
-                        &format!("{at}.depth"),
-                        format!("{depth} is less than the minimum of -1"),
-                    );
-                    None
-                }
-                None => {
-                    self.wrong_type(&format!("{at}.depth"), depth, "integer");
-                    None
-                }
-            }
-        });
-        let written = self.text(at, map, "path")?;
-        let path = self.parsed(&format!("{at}.path"), written, Path::parse);
-        Some(Destination {
-            path,
-            written: written.to_owned(),
-            pattern,
-            recurse,
-        })
-    }
-
-    /// The data of the documents that steer Deckhand itself.
-    fn control_data(&mut self, identity: &Identity, data: &Value) {
-        let kind = without_version(&identity.schema);
-        if ![LAYERING_POLICY, VALIDATION_POLICY, DATA_SCHEMA].contains(&kind) {
-            return;
-        }
-        let Some(data) = data.as_object() else {
-            self.wrong_type(".data", data, "object");
-            return;
-        };
-        match kind {
-            LAYERING_POLICY => self.layer_order(data),
-            VALIDATION_POLICY => self.validations(data),
-            _ => {
-                if !is_schema(&identity.name) {
-                    self.push(
-                        ".metadata.name",
-                        format!("'{}' does not match '{SCHEMA_PATTERN}'", identity.name),
-                    );
-                }
-            }
-        }
-    }
-
-    fn layer_order(&mut self, data: &Map<String, Value>) {
-        self.required(".data", data, &["layerOrder"]);
-        self.only(".data", data, &["layerOrder"]);
-        let mut seen = HashSet::new();
-        for (index, layer) in self
-            .list(".data", data, "layerOrder")
-            .unwrap_or_default()
-            .iter()
-            .enumerate()
-        {
-            let at = format!(".data.layerOrder[{index}]");
-            match layer.as_str() {
-                Some(layer) if !seen.insert(layer) => self.push(&at, format!("'{layer}' is there twice")),
-                Some(_) => {}
-                None => self.wrong_type(&at, layer, "string"),
-            }
-        }
-    }
-
-    fn validations(&mut self, data: &Map<String, Value>) {
-        self.required(".data", data, &["validations"]);
-        self.only(".data", data, &["validations"]);
-        for (index, validation) in self
-            .list(".data", data, "validations")
-            .unwrap_or_default()
-            .iter()
-            .enumerate()
-        {
-            let at = format!(".data.validations[{index}]");
-            let Some(validation) = validation.as_object() else {
-                self.wrong_type(&at, validation, "object");
-                continue;
-            };
-            self.required(&at, validation, &["name"]);
-            self.only(&at, validation, &["name", "expiresAfter"]);
-            let _ = self.text(&at, validation, "expiresAfter");
-            let name = self.text(&at, validation, "name");
-            if let Some(name) = name.filter(|name| !name.ends_with("-validation") && !name.ends_with("-verification")) {
-                self.push(
-                    &format!("{at}.name"),
-                    format!("'{name}' does not match '^.*-(validation|verification)$'"),
-                );
-            }
-        }
-    }
 }
 
 enum MetadataKind {
@@ -615,19 +337,6 @@ fn metadata_kind(schema: &str) -> Option<MetadataKind> {
         "Document" if is_version(version) => Some(MetadataKind::Document),
         "Control" if is_version(version) => Some(MetadataKind::Control),
         _ => None,
-    }
-}
-
-/// Control metadata may hold anything else; what is there in the usual form is understood.
-fn control_metadata(metadata: &Map<String, Value>, parts: &mut Parts) {
-    parts.control = true;
-    let layering = metadata.get("layeringDefinition");
-    parts.identity.layer = layering
-        .and_then(|layering| layering.get("layer"))
-        .and_then(Value::as_str)
-        .map(str::to_owned);
-    if metadata.get("storagePolicy").and_then(Value::as_str) == Some("encrypted") {
-        parts.storage_policy = StoragePolicy::Encrypted;
     }
 }
 

@@ -7,14 +7,10 @@ use serde_json::Value;
 
 use crate::deckhand::{
     canonical::canonical_json,
-    document::{DeckhandDocument, Depth, Source, Substitution},
+    document::{DeckhandDocument, Depth, MAX_DATA_DEPTH, Source, Substitution},
     error::RenderError,
     path::type_name,
 };
-
-/// How deep rendered data may be nested. Substitution can nest documents into each other without end, and code over
-/// values is recursive.
-const MAX_RENDERED_DEPTH: usize = 256;
 
 /// How long a text may become by replacing patterns, so that a chain of documents cannot fill the memory.
 const LONGEST_TEXT: usize = 16 << 20;
@@ -89,10 +85,10 @@ pub(crate) fn substitute(
     for destination in &substitution.destinations {
         match &destination.pattern {
             None => {
-                if destination.path.steps().len().saturating_add(value_depth) > MAX_RENDERED_DEPTH {
-                    return Err(context.unknown(format!(
-                        "the data would be nested deeper than {MAX_RENDERED_DEPTH} levels"
-                    )));
+                if destination.path.steps().len().saturating_add(value_depth) > MAX_DATA_DEPTH {
+                    return Err(
+                        context.unknown(format!("the data would be nested deeper than {MAX_DATA_DEPTH} levels"))
+                    );
                 }
                 budget.spend(value_size, document)?;
                 destination

@@ -317,6 +317,6 @@ fn deep_documents_are_refused() {
     }
     assert_eq!(
         errors(full(), "/data", Some(deep)),
-        [".: is nested deeper than 128 levels"]
+        [".: is nested deeper than 120 levels"]
     );
 }

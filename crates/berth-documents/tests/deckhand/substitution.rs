@@ -283,5 +283,5 @@ fn documents_that_nest_each_other_hit_the_limit() {
     }
     let errors = try_render(documents).unwrap_err();
     assert_eq!(errors.first().class(), "UnknownSubstitutionError");
-    assert!(errors.to_string().contains("nested deeper than 256 levels"), "{errors}");
+    assert!(errors.to_string().contains("nested deeper than 120 levels"), "{errors}");
 }
