@@ -12,14 +12,19 @@ fn answer(catalog: &Catalog, pool: &str, version: SpecVersion) -> Result<Value, 
     let Found::Config(question) = catalog.find_pool(pool) else {
         panic!("{pool} has no config");
     };
-    Ok(serde_json::from_slice(&question.answer(version)?.body).unwrap())
+    let answer = question.answer(version)?;
+    Ok(read(&answer.body))
+}
+
+fn read(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap()
 }
 
 fn node_answer(catalog: &Catalog, node: &str, version: SpecVersion) -> Value {
     let Found::Config(question) = catalog.find_node(node) else {
         panic!("{node} has no config");
     };
-    serde_json::from_slice(&question.answer(version).unwrap().body).unwrap()
+    read(&question.answer(version).unwrap().body)
 }
 
 fn paths(config: &Value) -> Vec<&str> {

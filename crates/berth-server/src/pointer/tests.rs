@@ -6,7 +6,7 @@ const PEM: &[u8] = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE----
 
 #[test]
 fn the_pointer_names_server_token_and_certificates() {
-    let token = Secret::parse(&format!("berth_0123456789abcdef_{}", "A".repeat(43))).unwrap();
+    let token = Secret::parse(&format!("berth.0123456789abcdef.{}", "A".repeat(43))).unwrap();
     let written = pointer(&Pointer {
         url: "https://berth.example.com:22623/node/n1",
         ca_pem: Some(PEM),
@@ -42,12 +42,15 @@ fn the_pointer_names_server_token_and_certificates() {
     );
 }
 
+/// URL, certificates, whether there is a token, headers, and what the error says.
+type Row<'a> = (&'a str, Option<&'a [u8]>, bool, Vec<(String, String)>, &'a str);
+
 #[test]
 fn what_would_not_work_or_not_be_safe_is_refused() {
-    let token = Secret::parse(&format!("berth_0123456789abcdef_{}", "A".repeat(43))).unwrap();
+    let token = Secret::parse(&format!("berth.0123456789abcdef.{}", "A".repeat(43))).unwrap();
     let https = "https://h/config/a";
     let header = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
-    let table: &[(&str, Option<&[u8]>, bool, Vec<(String, String)>, &str)] = &[
+    let table: &[Row<'_>] = &[
         ("h/config/a", None, false, vec![], "is not a URL"),
         ("", None, false, vec![], "is not a URL"),
         ("ftp://h/a", None, false, vec![], "is not a URL"),

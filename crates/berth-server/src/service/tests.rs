@@ -503,6 +503,6 @@ async fn what_is_served_and_refused_is_logged_without_the_secret() {
     }
     has(&format!("token={id:?}"));
     has(&format!("bytes={}", got.body.len()));
-    let key = token.rsplit_once('_').unwrap().1;
+    let key = token.rsplit_once('.').unwrap().1;
     assert!(!lines.iter().any(|line| line.contains(key)), "{lines:?}");
 }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 
 /// What a token begins with, so that scanners for leaked secrets, and people, know it.
-const PREFIX: &str = "berth_";
+const PREFIX: &str = "berth.";
 
 /// Bytes of the name. It is public; it only has to be unique.
 const ID_BYTES: usize = 8;
@@ -15,7 +15,7 @@ const ID_BYTES: usize = 8;
 /// Bytes of the secret part: 256 bits.
 const KEY_BYTES: usize = 32;
 
-/// A token with its secret: `berth_<id>_<key>`.
+/// A token with its secret: `berth.<id>.<key>`.
 ///
 /// It is printed only on purpose, with [`Self::reveal`].
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub struct Secret {
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secret({PREFIX}{}_…)", self.id())
+        write!(f, "Secret({PREFIX}{}.…)", self.id())
     }
 }
 
@@ -39,14 +39,15 @@ impl Secret {
         let mut text = PREFIX.to_owned();
         append_hex(&mut text, id);
         let id_end = text.len();
-        text.push('_');
+        // A dot: base64url has every other character that a token may hold.
+        text.push('.');
         URL_SAFE_NO_PAD.encode_string(key, &mut text);
         Ok(Self { text, id_end })
     }
 
     /// Reads what a client sent. Nothing if it cannot be a token.
     pub fn parse(text: &str) -> Option<Self> {
-        let (id, key) = text.strip_prefix(PREFIX)?.split_once('_')?;
+        let (id, key) = text.strip_prefix(PREFIX)?.split_once('.')?;
         let is_id = id.len() == 2 * ID_BYTES && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let is_key = URL_SAFE_NO_PAD.decode(key).is_ok_and(|key| key.len() == KEY_BYTES);
         (is_id && is_key).then(|| Self {
@@ -95,7 +96,7 @@ mod tests {
         let read = Secret::parse(secret.reveal()).unwrap();
         assert_eq!(read.id(), secret.id());
         assert!(read.has_hash(&secret.hash()));
-        let key = secret.reveal().rsplit_once('_').unwrap().1;
+        let key = secret.reveal().rsplit_once('.').unwrap().1;
         assert!(!format!("{secret:?}").contains(key));
         assert_ne!(Secret::generate().unwrap().reveal(), secret.reveal());
     }
@@ -104,7 +105,7 @@ mod tests {
     fn what_cannot_be_a_token_is_none() {
         let good = Secret::generate().unwrap().reveal().to_owned();
         let cut = good.get(..good.len() - 1).unwrap();
-        let upper = good.replace("berth_", "BERTH_");
+        let upper = good.replace("berth.", "BERTH.");
         for text in [
             "",
             "berth_",

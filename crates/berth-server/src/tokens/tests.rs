@@ -128,11 +128,11 @@ fn the_file_is_for_its_owner_and_holds_no_secret() {
     let store = store(&folder);
     let made = store.create(new(TokenScope::Any), NOW).unwrap();
     for name in ["tokens.json", "tokens.json.lock"] {
-        let mode = folder.path().join(name).metadata().unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "{name}");
+        let permissions = folder.path().join(name).metadata().unwrap().permissions();
+        assert_eq!(permissions.mode() & 0o777, 0o600, "{name}");
     }
     let text = std::fs::read_to_string(store.path()).unwrap();
-    let key = made.secret.reveal().rsplit_once('_').unwrap().1;
+    let key = made.secret.reveal().rsplit_once('.').unwrap().1;
     assert!(!text.contains(key));
     assert!(text.contains(&made.id));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
