@@ -506,3 +506,43 @@ async fn what_is_served_and_refused_is_logged_without_the_secret() {
     let key = token.rsplit_once('.').unwrap().1;
     assert!(!lines.iter().any(|line| line.contains(key)), "{lines:?}");
 }
+
+proptest::proptest! {
+    /// Every answer is one of the documented ones, and says why if it is a refusal.
+    #[test]
+    fn any_request_gets_a_proper_answer(
+        method in "GET|HEAD|POST|[A-Z]{1,8}",
+        path in "/(config|node|healthz|[a-z.%]{0,5})(/(worker|infra|new|n1|n3|[!-~&&[^#?<>\"`{}|\\\\^]]{0,20})){0,2}(\\?[a-z=&]{0,8})?",
+        accept in "(application/vnd\\.coreos\\.ignition\\+json;version=[0-9]\\.[0-9]\\.[0-9]|[ -~]{0,40}){0,2}",
+        authorization in "((Bearer|basic) )?[ -~]{0,60}",
+        tag in "[ -~]{0,40}",
+    ) {
+        let guarded = Guarded::new();
+        let headers = [
+            ("accept", accept.as_str()),
+            ("authorization", authorization.as_str()),
+            ("if-none-match", tag.as_str()),
+        ];
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for service in [anonymous(), guarded.service] {
+            let got = runtime.block_on(ask(&service, &method, &path, &headers));
+            let length = got.header("content-length").map(|length| length.parse::<usize>().unwrap());
+            match got.status {
+                304 => proptest::prop_assert!(got.body.is_empty()),
+                200 | 400 | 401 | 403 | 404 | 405 | 503 if method == "HEAD" => {
+                    proptest::prop_assert!(got.body.is_empty());
+                    proptest::prop_assert!(length > Some(0));
+                }
+                200 => proptest::prop_assert_eq!(length, Some(got.body.len())),
+                400 | 401 | 404 | 405 | 503 => {
+                    proptest::prop_assert_eq!(length, Some(got.body.len()));
+                    let json = got.json();
+                    for member in ["error", "message", "hint"] {
+                        proptest::prop_assert!(json[member].as_str().is_some_and(|text| !text.is_empty()));
+                    }
+                }
+                other => proptest::prop_assert!(false, "status {other}"),
+            }
+        }
+    }
+}
