@@ -40,7 +40,7 @@ pub enum RenderError {
         /// The document.
         document: Arc<Identity>,
         /// The layers that there are.
-        layer_order: Vec<String>,
+        layer_order: Arc<[String]>,
         /// The policy that says so.
         policy: Arc<Identity>,
     },

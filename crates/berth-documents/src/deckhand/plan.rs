@@ -150,6 +150,7 @@ fn in_layers(documents: &Documents) -> Result<Layered, Vec<RenderError>> {
         .enumerate()
         .map(|(number, layer)| (*layer, number))
         .collect();
+    let shown_order: Arc<[String]> = layer_order.iter().map(|layer| (*layer).to_owned()).collect();
     let mut errors = Vec::new();
     let mut layered = Vec::with_capacity(documents.len());
     for document in documents.values() {
@@ -157,7 +158,7 @@ fn in_layers(documents: &Documents) -> Result<Layered, Vec<RenderError>> {
         match layer.map(|layer| numbers.get(layer)) {
             Some(None) => errors.push(RenderError::InvalidDocumentLayer {
                 document: document.identity().clone(),
-                layer_order: layer_order.iter().map(|layer| (*layer).to_owned()).collect(),
+                layer_order: Arc::clone(&shown_order),
                 policy: policy.identity().clone(),
             }),
             Some(Some(number)) => layered.push((Some(*number), document)),

@@ -15,6 +15,9 @@ use crate::deckhand::{
 /// How long a text may become by replacing patterns, so that a chain of documents cannot fill the memory.
 const LONGEST_TEXT: usize = 16 << 20;
 
+/// How many compiled patterns are kept.
+const MOST_PATTERNS: usize = 1024;
+
 /// A source and what it was rendered to.
 pub(crate) struct Rendered<'a> {
     pub(crate) document: &'a DeckhandDocument,
@@ -31,6 +34,10 @@ impl Patterns {
     fn get(&mut self, pattern: &str) -> Result<Arc<Regex>, String> {
         if let Some(known) = self.compiled.get(pattern) {
             return known.clone();
+        }
+        // A renderer may live long and see many patterns go by.
+        if self.compiled.len() >= MOST_PATTERNS {
+            self.compiled.clear();
         }
         let compiled = Regex::new(pattern).map(Arc::new).map_err(|error| error.to_string());
         self.compiled.insert(pattern.to_owned(), compiled.clone());
