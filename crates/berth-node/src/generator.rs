@@ -8,7 +8,7 @@ use berth_units::{DropInRequest, LoadState, drop_in};
 use crate::{
     log,
     node::Node,
-    root::{Root, write_atomically},
+    root::{Keep, Root, write_atomically},
     unit_tree::{UNIT, hiding},
 };
 
@@ -57,5 +57,6 @@ fn generate(root: &Root, directory: &Path, messages: &mut Vec<String>) -> Result
     let folder = directory.join(format!("{UNIT}.d"));
     fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let path = folder.join(answer.file_name);
-    write_atomically(&path, text.as_bytes()).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    write_atomically(&path, text.as_bytes(), Keep::ThisBoot)
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }

@@ -132,7 +132,7 @@ impl Root {
             Err(error) if is_missing(&error) => self.create_parent(Path::new(path))?,
             Err(error) => return Err(error),
         };
-        write_atomically(&place, text)
+        write_atomically(&place, text, Keep::OnDisk)
     }
 
     /// The place of a file that is to be made, with all directories above it.
@@ -195,8 +195,17 @@ impl Root {
     }
 }
 
+/// How long a file has to last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Until the next boot: what generators write is made anew then.
+    ThisBoot,
+    /// For ever, also when the machine loses power in the next moment.
+    OnDisk,
+}
+
 /// Writes a file in one step, so that a reader sees the old one or the new one and a crash leaves no half of it.
-pub(crate) fn write_atomically(place: &Path, text: &[u8]) -> io::Result<()> {
+pub(crate) fn write_atomically(place: &Path, text: &[u8], keep: Keep) -> io::Result<()> {
     let name = place.file_name().unwrap_or_default();
     let mut temporary = OsString::from(".");
     temporary.push(name);
@@ -207,19 +216,21 @@ pub(crate) fn write_atomically(place: &Path, text: &[u8]) -> io::Result<()> {
         Err(error) if !is_missing(&error) => return Err(error),
         _ => {}
     }
-    let written = write_new(&temporary, place, text).and_then(|()| fs::rename(&temporary, place));
+    let written = write_new(&temporary, place, text, keep).and_then(|()| fs::rename(&temporary, place));
     if written.is_err() {
         // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     written?;
-    if let Some(directory) = place.parent() {
+    if keep == Keep::OnDisk
+        && let Some(directory) = place.parent()
+    {
         File::open(directory)?.sync_all()?;
     }
     Ok(())
 }
 
-fn write_new(temporary: &Path, place: &Path, text: &[u8]) -> io::Result<()> {
+fn write_new(temporary: &Path, place: &Path, text: &[u8], keep: Keep) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -237,7 +248,10 @@ fn write_new(temporary: &Path, place: &Path, text: &[u8]) -> io::Result<()> {
         Err(_) => 0o644,
     };
     file.set_permissions(fs::Permissions::from_mode(mode))?;
-    file.sync_all()
+    match keep {
+        Keep::ThisBoot => Ok(()),
+        Keep::OnDisk => file.sync_all(),
+    }
 }
 
 /// Whether the error says that there is nothing.
