@@ -3,31 +3,46 @@
 //! Help order is declaration order, and every argument has a help text (a test proves it).
 
 mod common;
+mod diff;
 mod explain;
+mod forecast;
 mod labels;
 mod lint;
 mod plan;
+mod pointer;
 mod pools;
+mod render;
 mod resolve;
+mod rollout;
 mod selector;
+mod serve;
+mod token;
 
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::{
     common::{Files, FlavourArg, Format, Output},
+    diff::DiffArgs,
     explain::ExplainArgs,
+    forecast::ForecastArgs,
     labels::{LabelsArgs, LabelsCheckArgs, LabelsCommand},
     lint::LintArgs,
     plan::PlanArgs,
+    pointer::PointerArgs,
     pools::PoolsArgs,
+    render::RenderArgs,
     resolve::ResolveArgs,
+    rollout::{RolloutArgs, RolloutCommand, RolloutPlanArgs},
     selector::SelectorArgs,
+    serve::{IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs},
+    token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
 };
 
 /// Gives every Kubernetes node its labels and its pool before it boots.
 ///
-/// Berth reads a folder of documents (pools, label rules, racks, host profiles, nodes) and says for every node which
-/// machine-config pool and which labels it gets, where each label comes from and how it reaches the node.
+/// Berth reads a folder of documents (pools, machine configs, label rules, racks, host profiles, nodes) and says for every
+/// node which machine-config pool and which labels it gets, where each label comes from and how it reaches the node. It
+/// renders what each pool's machines run, foretells what a change costs, and serves machines their first-boot config.
 #[derive(Debug, Parser)]
 #[command(
     name = "berth",
@@ -41,6 +56,9 @@ Examples:
   berth resolve -f site/                   pool and labels of every node
   berth explain -f site/ --node NAME       where one node's labels come from
   berth plan -f site/ --nodes nodes.yaml   what would change on live nodes
+  berth render -f site/ --pool worker      what the machines of a pool get
+  berth diff old/ new/                     what a change of documents costs
+  berth forecast -f site/ --nodes FILE     how long a rollout takes
 
 Exit codes:
   0  done
@@ -62,6 +80,14 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     Pools(PoolsArgs),
     Plan(PlanArgs),
+    Render(RenderArgs),
+    Diff(DiffArgs),
+    Rollout(RolloutArgs),
+    Forecast(ForecastArgs),
+    Serve(ServeArgs),
+    IgnitionServer(IgnitionServerArgs),
+    Token(TokenArgs),
+    Pointer(PointerArgs),
     Labels(LabelsArgs),
     Selector(SelectorArgs),
 }

@@ -1,30 +1,60 @@
 //! The commands, one file each: read, ask the pure crates, print.
 
+mod diff;
 mod explain;
+mod forecast;
+mod ignition_server;
 mod labels_check;
 mod lint;
 mod plan;
+mod pointer;
 mod pools;
+mod render;
 mod resolve;
+mod rollout_plan;
 mod selector;
+mod token_create;
+mod token_list;
+mod token_revoke;
 
 use std::io::Read;
 
+use berth_server::Clock;
+
 use crate::{
-    args::{Command, LabelsCommand},
+    args::{Command, LabelsCommand, RolloutCommand, TokenCommand},
     exit::Exit,
     failure::Failure,
     output::Printer,
 };
 
 /// Runs the command that was typed.
-pub(crate) fn run(command: Command, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    command: Command,
+    stdin: &mut dyn Read,
+    clock: &Clock,
+    printer: &mut Printer<'_>,
+) -> Result<Exit, Failure> {
     match command {
         Command::Lint(args) => lint::run(&args, stdin, printer),
         Command::Resolve(args) => resolve::run(&args, stdin, printer),
         Command::Explain(args) => explain::run(&args, stdin, printer),
         Command::Pools(args) => pools::run(&args, stdin, printer),
         Command::Plan(args) => plan::run(&args, stdin, printer),
+        Command::Render(args) => render::run(&args, stdin, printer),
+        Command::Diff(args) => diff::run(&args, stdin, printer),
+        Command::Rollout(args) => match args.command {
+            RolloutCommand::Plan(args) => rollout_plan::run(&args, stdin, printer),
+        },
+        Command::Forecast(args) => forecast::run(&args, stdin, printer),
+        Command::Serve(args) => ignition_server::run(&args.ignition, clock, printer),
+        Command::IgnitionServer(args) => ignition_server::run(&args.options, clock, printer),
+        Command::Token(args) => match args.command {
+            TokenCommand::Create(args) => token_create::run(&args, clock, printer),
+            TokenCommand::List(args) => token_list::run(&args, clock, printer),
+            TokenCommand::Revoke(args) => token_revoke::run(&args, clock, printer),
+        },
+        Command::Pointer(args) => pointer::run(&args, stdin, printer),
         Command::Labels(args) => match args.command {
             LabelsCommand::Check(args) => labels_check::run(&args, printer),
         },

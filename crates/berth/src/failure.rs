@@ -2,8 +2,9 @@
 //!
 //! An answer of no (findings, failed nodes) is not a failure: it is printed as data and ends in [`Exit::No`].
 
-use std::{error::Error as StdError, fmt, io};
+use std::{error::Error as StdError, fmt, io, path::PathBuf};
 
+use berth_server::{ListenError, PointerError, TokenError};
 use thiserror::Error;
 
 use crate::{exit::Exit, input::InputError};
@@ -37,6 +38,39 @@ pub(crate) enum Failure {
     /// The output could not be written.
     #[error("cannot write the output")]
     Write(#[from] io::Error),
+    /// A file that the user named could not be written.
+    #[error("cannot write `{}`", .path.display())]
+    WriteFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A file that the user named could not be read.
+    #[error("cannot read `{}`", .path.display())]
+    ReadFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The tokens could not be read or changed.
+    #[error(transparent)]
+    Tokens(#[from] TokenError),
+    /// There is no such pointer.
+    #[error(transparent)]
+    Pointer(#[from] PointerError),
+    /// The server cannot start.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The system gives the server no threads or no signals.
+    #[error("cannot start the server")]
+    Runtime(#[source] io::Error),
+    /// What was given cannot be answered with, and why has been printed.
+    #[error("{0}")]
+    Unusable(String),
     /// The data could not be put into the format asked for.
     #[error("cannot print as {format}")]
     Format {
@@ -79,7 +113,7 @@ impl Failure {
 }
 
 /// An error with its causes: no Display in this project repeats its source, so they are joined where they are printed.
-struct Chain<'a>(&'a dyn StdError);
+pub(crate) struct Chain<'a>(pub(crate) &'a dyn StdError);
 
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

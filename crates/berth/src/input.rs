@@ -3,6 +3,8 @@
 //! The order is stable, so that the same folder gives the same output on every machine: paths in the order they were
 //! given, and inside a folder by the bytes of the relative path.
 
+mod fingerprint;
+
 use std::{
     collections::BTreeSet,
     fs, io,
@@ -12,6 +14,8 @@ use std::{
 
 use berth_documents::{DecodeError, decode};
 use thiserror::Error;
+
+pub(crate) use self::fingerprint::Fingerprint;
 
 /// The name under which standard input appears in findings.
 pub(crate) const STDIN_NAME: &str = "<stdin>";

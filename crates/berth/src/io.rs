@@ -1,13 +1,17 @@
-//! The three standard streams, passed in so that a test can hold them.
+//! The three standard streams and the clock, passed in so that a test can hold them.
 
 use std::{
     fmt,
     io::{self, BufWriter, Read, Write},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use anstream::AutoStream;
+use berth_pools::Timestamp;
+use berth_server::Clock;
 
-/// The streams of one run.
+/// What one run has from the world around it.
 pub struct Io<'a> {
     /// Where `-` reads.
     pub stdin: Box<dyn Read + 'a>,
@@ -15,17 +19,30 @@ pub struct Io<'a> {
     pub stdout: Box<dyn Write + 'a>,
     /// Where everything else goes.
     pub stderr: Box<dyn Write + 'a>,
+    /// Tells the time, for tokens and whether they are still good.
+    pub clock: Clock,
 }
 
 impl Io<'static> {
-    /// The streams of this process. Styles are kept on a terminal only, and not where `NO_COLOR` is set.
+    /// The streams of this process, and the system's clock. Styles are kept on a terminal only, and not where `NO_COLOR` is set.
     pub fn process() -> Self {
         Self {
             stdin: Box::new(io::stdin()),
             stdout: Box::new(BufWriter::new(AutoStream::auto(io::stdout()))),
             stderr: Box::new(BufWriter::new(AutoStream::auto(io::stderr()))),
+            clock: Arc::new(now),
         }
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the wiring of the program is where the clock comes from"
+)]
+fn now() -> Timestamp {
+    // A clock before 1970 is wrong anyway; whatever has an end has not ended yet then.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
 impl fmt::Debug for Io<'_> {

@@ -13,11 +13,14 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
+mod files;
 mod findings;
 mod input;
 mod io;
 mod output;
 mod provenance;
+mod rendering;
+mod rollouts;
 mod site;
 
 use std::ffi::OsString;
@@ -48,7 +51,7 @@ where
     let args: Vec<OsString> = args.into_iter().collect();
     let mut printer = Printer::new(&mut *io.stdout, &mut *io.stderr);
     let result = match Cli::try_parse_from(&args) {
-        Ok(cli) => commands::run(cli.command, &mut *io.stdin, &mut printer),
+        Ok(cli) => commands::run(cli.command, &mut *io.stdin, &io.clock, &mut printer),
         Err(error) => usage(&error, args.len() <= 1, &mut printer),
     };
     let result = result.and_then(|exit| printer.flush().map(|()| exit));

@@ -11,5 +11,5 @@ pub(crate) use self::{
     printer::{Printer, Report},
     table::Table,
     tree::Tree,
-    words::{counted, printable},
+    words::{counted, printable, rfc3339},
 };

@@ -1,15 +1,17 @@
 //! From paths to a site.
 
 use std::{
+    collections::BTreeMap,
     io::Read,
     path::{Path, PathBuf},
 };
 
-use berth_documents::{Diagnostic, Document, Severity, Sources, parse};
+use berth_documents::{Diagnostic, Document, Node, Severity, Sources, parse};
+use berth_pools::NodeState;
 use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject, load};
 
 use crate::{
-    failure::Failure,
+    failure::{Chain, Failure},
     input,
     output::{Printer, excerpts},
 };
@@ -23,13 +25,29 @@ pub(crate) struct Loaded {
     pub(crate) site: Site,
     /// What is wrong with the documents, each looked at alone.
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// The rendered config that a pool's `spec.configuration` names, by pool.
+    pub(crate) configured: BTreeMap<String, String>,
+}
+
+/// Live nodes, seen in two ways.
+#[derive(Debug)]
+pub(crate) struct Observation {
+    /// As the site sees them: labels and who owns them.
+    pub(crate) nodes: Vec<ObservedNode>,
+    /// As a rollout sees them: what they run and whether they serve.
+    pub(crate) states: Vec<NodeState>,
 }
 
 impl Loaded {
     /// Reads the paths of `-f`.
     pub(crate) fn read(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Self, Failure> {
         let texts = input::read_text(paths, stdin).map_err(Failure::Input)?;
-        Ok(Self::new(texts, |_| Vec::new()))
+        Ok(Self::from_texts(texts))
+    }
+
+    /// Takes texts that were read already, each with its name.
+    pub(crate) fn from_texts(texts: Vec<(String, String)>) -> Self {
+        Self::new(texts, |_| Vec::new())
     }
 
     /// Reads the paths of `-f`; a file that is no text becomes a finding like any other mistake.
@@ -60,7 +78,15 @@ impl Loaded {
             sources,
             site,
             diagnostics,
+            configured: configured(&documents),
         }
+    }
+
+    /// Every finding about the documents and their machine configs; those about single nodes are left out.
+    pub(crate) fn findings_without_nodes(&self, resolver: &Resolver<'_>) -> Vec<Diagnostic> {
+        let mut diagnostics = berth_site::check(&self.sources, resolver, &[]);
+        diagnostics.extend_from_slice(&self.diagnostics);
+        diagnostics
     }
 
     /// Reads the live nodes of `--nodes`. They stay apart from the Nodes among the documents.
@@ -72,6 +98,32 @@ impl Loaded {
         stdin: &mut dyn Read,
         printer: &mut Printer<'_>,
     ) -> Result<Vec<ObservedNode>, Failure> {
+        Ok(self.observe_documents(path, stdin, printer)?.1)
+    }
+
+    /// The same, with what a rollout has to know of each node.
+    pub(crate) fn observe_states(
+        &mut self,
+        path: &Path,
+        stdin: &mut dyn Read,
+        printer: &mut Printer<'_>,
+    ) -> Result<Observation, Failure> {
+        let (documents, nodes) = self.observe_documents(path, stdin, printer)?;
+        let states = documents
+            .iter()
+            .filter(|document| document.kind() == "Node")
+            .map(|document| NodeState::from_json(&document.root.to_json()))
+            .collect::<Result<_, _>>()
+            .map_err(|error| not_nodes(Chain(&error).to_string()))?;
+        Ok(Observation { nodes, states })
+    }
+
+    fn observe_documents(
+        &mut self,
+        path: &Path,
+        stdin: &mut dyn Read,
+        printer: &mut Printer<'_>,
+    ) -> Result<(Vec<Document>, Vec<ObservedNode>), Failure> {
         let texts = input::read_text(&[path.to_owned()], stdin).map_err(Failure::Input)?;
         let (documents, mut diagnostics) = parse_all(&mut self.sources, texts);
         let (site, findings) = load(&self.sources, &documents);
@@ -97,8 +149,20 @@ impl Loaded {
             Some(_) => {}
             None => printer.warning(&format!("there is no Node in `{path}`"))?,
         }
-        Ok(site.observed)
+        Ok((documents, site.observed))
     }
+}
+
+fn configured(documents: &[Document]) -> BTreeMap<String, String> {
+    let text = |document: &Document, path: &[&str]| document.root.at(path).and_then(Node::as_str).map(str::to_owned);
+    documents
+        .iter()
+        .filter(|document| document.kind() == "MachineConfigPool")
+        .filter_map(|document| {
+            let pool = text(document, &["metadata", "name"])?;
+            Some((pool, text(document, &["spec", "configuration", "name"])?))
+        })
+        .collect()
 }
 
 fn not_nodes(message: String) -> Failure {

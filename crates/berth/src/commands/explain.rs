@@ -20,7 +20,7 @@ use crate::{
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let loaded = Loaded::read(&args.files.paths, stdin)?;
-    let resolver = Resolver::new(&loaded.site, args.flavour.flavour.into());
+    let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
     let resolution = resolver.resolve(subject(&resolver, &args.node)?);
     if let Some(key) = &args.label {
         known_label(&resolution, key)?;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ExplainArgs, stdin: &mut dyn Read, printer: &mut Printe
     };
     printer.report(args.output.format, &report)?;
 
-    let mut diagnostics = check(&resolver, std::slice::from_ref(&resolution));
+    let mut diagnostics = check(&loaded.sources, &resolver, std::slice::from_ref(&resolution));
     diagnostics.extend_from_slice(&loaded.diagnostics);
     findings::show_errors(printer, &loaded.sources, diagnostics)
 }

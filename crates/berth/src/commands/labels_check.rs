@@ -12,7 +12,7 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &LabelsCheckArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let flavour = args.flavour.flavour.into();
+    let flavour = args.flavour.or_upstream();
     let writer = args.writer.into();
     let checks = match &args.list {
         Some(list) => NodeLabels::parse([list])

@@ -27,9 +27,9 @@ pub(crate) fn run(args: &LintArgs, stdin: &mut dyn Read, printer: &mut Printer<'
         return Ok(Exit::Done);
     }
     let loaded = Loaded::read_with_mistakes(&args.paths, stdin)?;
-    let resolver = Resolver::new(&loaded.site, args.flavour.flavour.into());
+    let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
     let resolutions = resolver.resolve_all();
-    let mut diagnostics = check(&resolver, &resolutions);
+    let mut diagnostics = check(&loaded.sources, &resolver, &resolutions);
     diagnostics.extend_from_slice(&loaded.diagnostics);
     findings::sort(&loaded.sources, &mut diagnostics);
 

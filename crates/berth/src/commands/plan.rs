@@ -25,7 +25,7 @@ pub(crate) fn run(args: &PlanArgs, stdin: &mut dyn Read, printer: &mut Printer<'
     let mut loaded = Loaded::read(&args.files.paths, stdin)?;
     // The file says what is live; a Node among the documents is an older observation.
     loaded.site.observed = loaded.observe(&args.nodes, stdin, printer)?;
-    let resolver = Resolver::new(&loaded.site, args.flavour.flavour.into());
+    let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
     let resolutions = resolver.resolve_all();
     let strategy = if args.promenade {
         Strategy::Promenade
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PlanArgs, stdin: &mut dyn Read, printer: &mut Printer<'
             counted(plan.totals.owned, "label")
         ))?;
     }
-    let mut diagnostics = check(&resolver, &resolutions);
+    let mut diagnostics = check(&loaded.sources, &resolver, &resolutions);
     diagnostics.extend_from_slice(&loaded.diagnostics);
     let exit = findings::show_errors(printer, &loaded.sources, diagnostics)?;
     let conflicts = plan.totals.conflicts > 0;

@@ -5,7 +5,6 @@ use std::{
     io::Read,
 };
 
-use berth_labels::Flavour;
 use berth_pools::{Membership, NodeLabelView};
 use berth_site::{ObservedNode, Resolution, Resolver, Subject, check};
 use serde::Serialize;
@@ -27,14 +26,15 @@ pub(crate) fn run(args: &PoolsArgs, stdin: &mut dyn Read, printer: &mut Printer<
         Some(path) => Some(loaded.observe(path, stdin, printer)?),
         None => None,
     };
-    // Membership is the same for all flavours.
-    let resolver = Resolver::new(&loaded.site, Flavour::default());
+    // Membership is the same for all flavours, but what is found wrong on the way is not.
+    let flavour = loaded.site.flavour.as_ref().map(|flavour| flavour.value);
+    let resolver = Resolver::new(&loaded.site, flavour.unwrap_or_default());
     let mut diagnostics = loaded.diagnostics.clone();
     let report = match &observed {
         Some(nodes) => PoolsReport(live(resolver.membership(), nodes)),
         None => {
             let resolutions = resolver.resolve_all();
-            diagnostics.extend(check(&resolver, &resolutions));
+            diagnostics.extend(check(&loaded.sources, &resolver, &resolutions));
             PoolsReport(to_be(&resolver, &resolutions))
         }
     };

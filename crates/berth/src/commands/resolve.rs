@@ -20,7 +20,7 @@ use crate::{
 /// Runs the command.
 pub(crate) fn run(args: &ResolveArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let loaded = Loaded::read(&args.files.paths, stdin)?;
-    let resolver = Resolver::new(&loaded.site, args.flavour.flavour.into());
+    let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
     let resolutions = resolve_named(&resolver, &args.nodes)?;
     let report = ResolveReport {
         sources: &loaded.sources,
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ResolveArgs, stdin: &mut dyn Read, printer: &mut Printe
     };
     printer.report(args.output.format, &report)?;
 
-    let mut diagnostics = check(&resolver, &resolutions);
+    let mut diagnostics = check(&loaded.sources, &resolver, &resolutions);
     diagnostics.extend_from_slice(&loaded.diagnostics);
     findings::show_errors(printer, &loaded.sources, diagnostics)
 }

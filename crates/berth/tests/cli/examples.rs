@@ -1,16 +1,11 @@
 //! Every command on the shipped examples: what the README shows is what people get.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, sync::Arc};
 
 use berth::{Exit, Io};
+use berth_pools::Timestamp;
 
-use crate::run::{Outcome, command, finish};
-
-/// Runs in the folder that holds `examples/`, so that paths read as in the README.
-fn at_root(words: &str) -> Outcome {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    finish(command().current_dir(root).args(words.split_whitespace()), b"")
-}
+use crate::run::at_root;
 
 #[test]
 fn telco_site() {
@@ -75,6 +70,10 @@ fn no_command_falls_over_a_mistake() {
             vec!["pools", "-f", &file],
             vec!["plan", "-f", &file, "--nodes", &file, "-o", "yaml"],
             vec!["selector", "--invert", "-f", &file],
+            vec!["render", "-f", &file],
+            vec!["diff", &file, &file],
+            vec!["rollout", "plan", "-f", &file, "--nodes", &file],
+            vec!["forecast", "-f", &file, "--nodes", &file, "-o", "json"],
         ] {
             let args = ["berth"].iter().chain(&words).map(|word| OsString::from(*word));
             let mut errors = Vec::new();
@@ -82,6 +81,7 @@ fn no_command_falls_over_a_mistake() {
                 stdin: Box::new(std::io::empty()),
                 stdout: Box::new(std::io::sink()),
                 stderr: Box::new(&mut errors),
+                clock: Arc::new(|| Timestamp(0)),
             };
             let exit = berth::run(args, io);
             assert!(exit <= Exit::Usage, "{words:?} {exit:?}");

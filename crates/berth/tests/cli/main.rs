@@ -2,11 +2,23 @@
 
 // Marked as tests, so that helpers may unwrap too.
 #[cfg(test)]
+mod diff;
+#[cfg(test)]
 mod examples;
+#[cfg(test)]
+mod ignition_server;
+#[cfg(test)]
+mod judge;
+#[cfg(test)]
+mod render;
+#[cfg(test)]
+mod rollout;
 #[cfg(test)]
 mod run;
 #[cfg(test)]
 mod site;
+#[cfg(test)]
+mod token;
 
 mod help;
 mod input;

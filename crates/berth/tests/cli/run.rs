@@ -73,6 +73,12 @@ pub(crate) fn finish(command: &mut Command, stdin: &[u8]) -> Outcome {
     }
 }
 
+/// Runs in the folder that holds `examples/`, so that paths read as in the README.
+pub(crate) fn at_root(words: &str) -> Outcome {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    finish(command().current_dir(root).args(words.split_whitespace()), b"")
+}
+
 /// A folder of its own for one test, gone at the end.
 pub(crate) struct Folder(PathBuf);
 

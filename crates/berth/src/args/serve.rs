@@ -1,0 +1,141 @@
+//! `berth serve` and `berth ignition-server`.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{ArgGroup, Args, ValueEnum};
+
+use super::FlavourArg;
+
+/// Run everything that Berth serves in one process
+///
+/// For now that is the Ignition server; see `berth ignition-server`.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "\
+berth serve --filename <PATH>
+                <--ignition-listen <ADDR:PORT>|--plain-listen <ADDR:PORT>>
+                <--tokens <FILE>|--allow-anonymous> [OPTIONS]",
+    after_help = "\
+Examples:
+  berth serve --site site/ --ignition-listen 0.0.0.0:22623 \\
+    --tls-cert server.crt --tls-key server.key --tokens tokens.json"
+)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) ignition: IgnitionServerOptions,
+}
+
+/// Serve Ignition configs to machines
+///
+/// Answers /config/POOL with the rendered config of a pool, /node/NAME with that of a node's pool and its own boot labels, and
+/// /healthz. The site is read again when a file in it changes; while it has errors the last good state is served, and
+/// the findings are logged.
+///
+/// Machines show a bearer token, made by `berth token create`. The log goes to standard error; no secret is in it. The
+/// addresses are logged once the server listens. Ctrl-C and SIGTERM end it: requests that have begun are finished.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "\
+berth ignition-server --filename <PATH>
+                <--ignition-listen <ADDR:PORT>|--plain-listen <ADDR:PORT>>
+                <--tokens <FILE>|--allow-anonymous> [OPTIONS]",
+    after_help = "\
+Examples:
+  berth ignition-server --site site/ --ignition-listen 0.0.0.0:22623 \\
+    --tls-cert server.crt --tls-key server.key --tokens tokens.json
+  berth ignition-server -f site/ --plain-listen 127.0.0.1:8080 \\
+    --allow-anonymous
+  curl http://127.0.0.1:8080/config/worker"
+)]
+pub(crate) struct IgnitionServerArgs {
+    #[command(flatten)]
+    pub(crate) options: IgnitionServerOptions,
+}
+
+/// What the Ignition server needs, under both commands.
+#[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("listen").required(true).multiple(true).args(["ignition_listen", "plain_listen"]),
+    group = ArgGroup::new("access").required(true).args(["tokens", "allow_anonymous"]),
+)]
+pub(crate) struct IgnitionServerOptions {
+    /// File or folder with the site's documents; repeatable
+    ///
+    /// Folders are read recursively: files ending in .yaml, .yml or .json, in byte order of their paths. Names that
+    /// begin with a dot are skipped.
+    #[arg(
+        short = 'f',
+        long = "filename",
+        visible_alias = "site",
+        value_name = "PATH",
+        required = true
+    )]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Address and port for TLS; port 0 takes any free one
+    #[arg(long, value_name = "ADDR:PORT", requires_all = ["tls_cert", "tls_key"])]
+    pub(crate) ignition_listen: Option<SocketAddr>,
+
+    /// The server's certificate and those that lead to its root, in PEM; read again when it changes
+    #[arg(long, value_name = "FILE", requires = "ignition_listen")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "ignition_listen")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// Address and port without TLS; whoever sees the traffic sees the secrets in the configs
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) plain_listen: Option<SocketAddr>,
+
+    /// File with the tokens, as `berth token create` writes it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tokens: Option<PathBuf>,
+
+    /// Give configs, and the secrets in them, to whoever asks
+    #[arg(long)]
+    pub(crate) allow_anonymous: bool,
+
+    /// Image of the operating system, unless a machine config names another
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) os_image_url: Option<String>,
+
+    /// Kubeconfig with which the machines' kubelets ask for their certificate, added to every config
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// Form of the log
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) log_format: LogFormat,
+
+    /// How much is logged
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
+    pub(crate) log_level: LogLevel,
+
+    #[command(flatten)]
+    pub(crate) flavour: FlavourArg,
+}
+
+/// The forms of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    #[default]
+    Plain,
+    /// One JSON object per line
+    Json,
+}
+
+/// How much is logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    /// What must be repaired
+    Error,
+    /// What should be looked at, too
+    Warn,
+    /// Every config served, too
+    #[default]
+    Info,
+    /// Every step, too
+    Debug,
+}

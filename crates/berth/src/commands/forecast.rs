@@ -1,0 +1,295 @@
+//! `berth forecast`: what a rollout will cost, and whether it fits the window.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Write as _,
+    io::Read,
+    time::Duration,
+};
+
+use berth_labels::ConflictPolicy;
+use berth_pools::{
+    Action, Forecast, ForecastInput, ForecastPool, MASTER, MachineConfigSpec, NewNode, NodeKind, NodeState, Reboots,
+    WORKER, diff_specs, forecast, format_duration, svg,
+};
+use berth_site::{NodePlan, Presence, Resolver, Strategy};
+use serde::Serialize;
+
+use crate::{
+    args::ForecastArgs,
+    exit::Exit,
+    failure::Failure,
+    files, findings,
+    output::{Printer, Report, Table, counted},
+    rendering::{self, PoolConfig},
+    rollouts,
+    site::{Loaded, stdin_once},
+};
+
+/// Runs the command.
+pub(crate) fn run(args: &ForecastArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    stdin_once(&args.files.paths, Some(&args.nodes))?;
+    let mut loaded = Loaded::read(&args.files.paths, stdin)?;
+    let live = loaded.observe_states(&args.nodes, stdin, printer)?;
+    loaded.site.observed = live.nodes;
+    let options = rendering::options(args.os_image_url.as_deref());
+    let configs = rendering::render_pools(&loaded.site, None, &options)?;
+    let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
+    let resolutions = resolver.resolve_all();
+    let labels = berth_site::plan(&resolver, &resolutions, Strategy::Owned(ConflictPolicy::default()));
+
+    let rollouts = rollouts::empty_rollouts(&configs, &loaded.configured);
+    let mut pools: Vec<ForecastPool> = rollouts
+        .into_iter()
+        .map(|rollout| ForecastPool {
+            rollout,
+            ..ForecastPool::default()
+        })
+        .collect();
+    let costs = Costs::new(&configs);
+    let mut states: HashMap<String, NodeState> =
+        live.states.into_iter().map(|node| (node.name.clone(), node)).collect();
+    for node in &labels.nodes {
+        let state = states.remove(&*node.node);
+        let pool = pools
+            .iter_mut()
+            .find(|pool| Some(pool.rollout.pool.as_str()) == node.pool_after.as_deref());
+        if let Some(pool) = pool {
+            take_part(pool, node, state, &costs);
+        }
+    }
+    let minutes = |count: u32| Duration::from_secs(u64::from(count) * 60);
+    let forecast = forecast(&ForecastInput {
+        pools,
+        reboot: minutes(args.reboot_minutes),
+        drain: minutes(args.drain_minutes),
+        window: args.window,
+    });
+    if let Some(path) = &args.svg {
+        files::write_whole(path, &svg(&forecast))?;
+    }
+    printer.report(args.output.format, &ForecastReport(&forecast))?;
+
+    rendering::show_warnings(printer, &configs)?;
+    let mut diagnostics = berth_site::check(&loaded.sources, &resolver, &resolutions);
+    diagnostics.extend_from_slice(&loaded.diagnostics);
+    let exit = findings::show_errors(printer, &loaded.sources, diagnostics)?;
+    let fits = forecast.fits_window != Some(false);
+    Ok(if fits { exit } else { exit.max(Exit::No) })
+}
+
+/// Adds a node to the pool that it is in once its labels are applied.
+fn take_part(pool: &mut ForecastPool, node: &NodePlan, state: Option<NodeState>, costs: &Costs<'_>) {
+    let name = node.node.to_string();
+    match state {
+        Some(mut state) if node.presence != Presence::Awaited => {
+            state.labels.extend(node.set.clone());
+            state.labels.retain(|key, _| !node.remove.contains(key));
+            if let Some(reboots) = costs.of_move(&state, &pool.rollout.pool) {
+                pool.reboots.insert(name, reboots);
+            }
+            pool.rollout.nodes.push(state);
+        }
+        _ => pool.joining.push(NewNode {
+            name,
+            labels: node.set.clone(),
+            reboots: Some(costs.of_joining(&pool.rollout.pool)),
+        }),
+    }
+}
+
+/// What moves between rendered configs cost, where both are known.
+struct Costs<'a> {
+    by_pool: BTreeMap<&'a str, &'a MachineConfigSpec>,
+    by_name: BTreeMap<&'a str, &'a MachineConfigSpec>,
+}
+
+impl<'a> Costs<'a> {
+    fn new(configs: &'a [PoolConfig<'_>]) -> Self {
+        let rendered = || configs.iter().filter_map(PoolConfig::rendered);
+        Self {
+            by_pool: rendered().map(|it| (it.pool.as_str(), &it.spec)).collect(),
+            by_name: rendered().map(|it| (it.name.as_str(), &it.spec)).collect(),
+        }
+    }
+
+    /// The reboots of a live node; nothing where what it runs now is not known, which means one.
+    fn of_move(&self, node: &NodeState, pool: &str) -> Option<Reboots> {
+        let old = self.by_name.get(node.current_config()?)?;
+        let new = self.by_pool.get(pool)?;
+        (!needs_reboot(old, new)).then_some(Reboots { with: 0, without: 0 })
+    }
+
+    /// The reboots of a new machine. Without labels at first boot it comes up as a worker, so it reboots again only
+    /// where its pool is another and differs in what needs it. Masters come up as masters.
+    fn of_joining(&self, pool: &str) -> Reboots {
+        let same = match (self.by_pool.get(WORKER), self.by_pool.get(pool)) {
+            (Some(worker), Some(own)) => !needs_reboot(worker, own),
+            _ => false,
+        };
+        if same || [MASTER, WORKER].contains(&pool) {
+            Reboots::MOVING
+        } else {
+            Reboots::NEW
+        }
+    }
+}
+
+/// Configs that cannot be compared are taken to differ.
+fn needs_reboot(old: &MachineConfigSpec, new: &MachineConfigSpec) -> bool {
+    diff_specs(old, new).map_or(true, |diff| diff.actions().contains(&Action::Reboot))
+}
+
+#[derive(Serialize)]
+struct ForecastReport<'a>(&'a Forecast);
+
+impl Report for ForecastReport<'_> {
+    fn text(&self, wide: bool) -> String {
+        let steps = if wide { self.nodes() } else { self.waves() };
+        format!("{steps}\n{}{}\n{}", self.pools(), self.left(), self.verdict())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let nodes = self.0.pools.iter().flat_map(|pool| &pool.nodes);
+        nodes.map(|node| format!("node/{}", node.node)).collect()
+    }
+}
+
+impl ForecastReport<'_> {
+    fn waves(&self) -> Table {
+        let mut table = Table::new(["POOL", "WAVE", "START", "END", "NODES"]);
+        for pool in &self.0.pools {
+            // Machines that join wait for nobody and so are in no wave.
+            let joining: Vec<_> = pool.nodes.iter().filter(|node| node.wave.is_none()).collect();
+            if let Some(end) = joining.iter().map(|node| node.end).max() {
+                let start = joining.iter().map(|node| node.start).min().unwrap_or_default();
+                let names: Vec<&str> = joining.iter().map(|node| node.node.as_str()).collect();
+                table.row([&*pool.pool, "joining", &at(start), &at(end), &names.join(",")]);
+            }
+            for wave in &pool.waves {
+                let number = wave.number.to_string();
+                table.row([
+                    &*pool.pool,
+                    &number,
+                    &at(wave.start),
+                    &at(wave.end),
+                    &wave.nodes.join(","),
+                ]);
+            }
+        }
+        table
+    }
+
+    fn nodes(&self) -> Table {
+        let mut table = Table::new([
+            "POOL",
+            "NODE",
+            "KIND",
+            "WAVE",
+            "START",
+            "END",
+            "REBOOTS",
+            "WITHOUT BERTH",
+        ]);
+        for pool in &self.0.pools {
+            for node in &pool.nodes {
+                let kind = match node.kind {
+                    NodeKind::Moving => "moving",
+                    NodeKind::New => "new",
+                };
+                table.row([
+                    pool.pool.clone(),
+                    node.node.clone(),
+                    kind.to_owned(),
+                    node.wave.map(|wave| wave.to_string()).unwrap_or_default(),
+                    at(node.start),
+                    at(node.end),
+                    node.reboots_with.to_string(),
+                    node.reboots_without.to_string(),
+                ]);
+            }
+        }
+        table
+    }
+
+    fn pools(&self) -> Table {
+        let mut table = Table::new([
+            "POOL",
+            "PAUSED",
+            "MAX UNAVAILABLE",
+            "NODES",
+            "REBOOTS",
+            "WITHOUT BERTH",
+            "FINISH",
+            "WITHOUT BERTH",
+        ]);
+        for pool in &self.0.pools {
+            table.row([
+                pool.pool.clone(),
+                pool.paused.to_string(),
+                pool.max_unavailable.to_string(),
+                pool.nodes.len().to_string(),
+                pool.reboots_with.to_string(),
+                pool.reboots_without.to_string(),
+                at(pool.finish),
+                at(pool.finish_without_berth),
+            ]);
+        }
+        table
+    }
+
+    fn left(&self) -> String {
+        let mut table = Table::new(["POOL", "LEFT BEHIND", "REASON"]);
+        let mut any = false;
+        for pool in &self.0.pools {
+            for waiting in &pool.left {
+                any = true;
+                table.row([&pool.pool, &waiting.node, &waiting.reason]);
+            }
+        }
+        if any { format!("\n{table}") } else { String::new() }
+    }
+
+    fn verdict(&self) -> String {
+        let forecast = self.0;
+        let sum = |count: fn(&berth_pools::PoolForecast) -> u32| forecast.pools.iter().map(count).sum::<u32>();
+        let reboots = |count: u32| counted(usize::try_from(count).unwrap_or(usize::MAX), "reboot");
+        let mut text = format!(
+            "{}, done after {}; without labels at first boot {}, done after {}\n",
+            reboots(sum(|pool| pool.reboots_with)),
+            format_duration(forecast.finish),
+            reboots(sum(|pool| pool.reboots_without)),
+            format_duration(forecast.finish_without_berth),
+        );
+        if let (Some(window), Some(fits)) = (forecast.window, forecast.fits_window) {
+            let window_text = format_duration(window);
+            let line = if fits {
+                let spare = format_duration(window.saturating_sub(forecast.finish));
+                format!("fits the window of {window_text}, with {spare} to spare")
+            } else if forecast.finish > window {
+                let over = format_duration(forecast.finish.saturating_sub(window));
+                let first = forecast.first_over.as_deref().unwrap_or_default();
+                format!("does not fit the window of {window_text}: {over} too long; first to be late is {first}")
+            } else {
+                // What a pause keeps back was asked for.
+                let stuck = forecast
+                    .pools
+                    .iter()
+                    .filter(|pool| !pool.paused)
+                    .flat_map(|pool| &pool.left);
+                let names: Vec<&str> = stuck.map(|waiting| waiting.node.as_str()).collect();
+                format!(
+                    "does not fit the window of {window_text}: {} would never be done",
+                    names.join(", ")
+                )
+            };
+            let _ = writeln!(text, "{line}");
+        }
+        text
+    }
+}
+
+/// A moment, counted from the start of the rollout.
+fn at(moment: Duration) -> String {
+    format!("+{}", format_duration(moment))
+}

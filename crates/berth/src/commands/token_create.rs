@@ -1,0 +1,88 @@
+//! `berth token create`: a new token, whose secret is shown once.
+
+use berth_pools::Timestamp;
+use berth_server::{Clock, CreatedToken, NewToken, TokenScope, TokenStore};
+use serde::Serialize;
+
+use crate::{
+    args::{Format, TokenCreateArgs},
+    exit::Exit,
+    failure::Failure,
+    output::{Printer, Report},
+};
+
+/// Runs the command.
+pub(crate) fn run(args: &TokenCreateArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    let now = clock();
+    let scope = match (&args.pool, &args.node) {
+        (Some(pool), _) => TokenScope::Pool(name("pool", pool)?),
+        (None, Some(node)) => TokenScope::Node(name("node", node)?),
+        (None, None) => TokenScope::Any,
+    };
+    let lifetime = args
+        .expires
+        .map(|lifetime| i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX));
+    if lifetime == Some(0) {
+        return Err(Failure::Argument {
+            message: "a token that expires at once opens nothing".to_owned(),
+            hint: Some("write for example `--expires 24h`".to_owned()),
+        });
+    }
+    let created = TokenStore::open(&args.file.path)?.create(
+        NewToken {
+            scope: scope.clone(),
+            expires: lifetime.map(|lifetime| Timestamp(now.0.saturating_add(lifetime))),
+            single_use: args.single_use,
+            comment: args.comment.clone(),
+        },
+        now,
+    )?;
+    printer.report(args.output.format, &Created::new(&created, &scope))?;
+    if matches!(args.output.format, Format::Table | Format::Wide) {
+        printer.hint(&format!(
+            "this is token {} for {scope}; its secret is not shown again",
+            created.id
+        ))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A name that nothing can have would make a token that opens nothing.
+fn name(what: &str, text: &str) -> Result<String, Failure> {
+    if text.is_empty() || text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '/') {
+        return Err(Failure::Argument {
+            message: format!("`{text}` cannot be the name of a {what}"),
+            hint: None,
+        });
+    }
+    Ok(text.to_owned())
+}
+
+/// The new token. The fields are a contract.
+#[derive(Serialize)]
+struct Created<'a> {
+    id: &'a str,
+    token: &'a str,
+    scope: &'a TokenScope,
+}
+
+impl<'a> Created<'a> {
+    fn new(created: &'a CreatedToken, scope: &'a TokenScope) -> Self {
+        Self {
+            id: &created.id,
+            token: created.secret.reveal(),
+            scope,
+        }
+    }
+}
+
+impl Report for Created<'_> {
+    /// Nothing but the secret, so that a pipe can take it.
+    fn text(&self, _wide: bool) -> String {
+        format!("{}\n", self.token)
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec![format!("token/{}", self.id)]
+    }
+}

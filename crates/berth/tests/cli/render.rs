@@ -1,0 +1,165 @@
+//! `berth render`.
+
+use serde_json::json;
+
+use crate::{
+    judge::ignition_takes,
+    run::{Folder, at_root, line},
+};
+
+const TELCO: &str = "-f examples/telco-site";
+const POOLS: [&str; 4] = ["infra", "master", "worker", "worker-rwn"];
+
+#[test]
+fn golden_renders_of_the_telco_site() {
+    for pool in POOLS {
+        let outcome = at_root(&format!("render {TELCO} --pool {pool}"));
+        insta::assert_snapshot!(format!("telco_{pool}"), outcome);
+    }
+    insta::assert_snapshot!("telco_table", at_root(&format!("render {TELCO} -o table")));
+    insta::assert_snapshot!("telco_wide", at_root(&format!("render {TELCO} -o wide")));
+    insta::assert_snapshot!("telco_name", at_root(&format!("render {TELCO} -o name")));
+}
+
+#[test]
+fn all_pools_are_a_stream_in_yaml_and_an_array_in_json() {
+    let one = |pool: &str| at_root(&format!("render {TELCO} --pool {pool} -o yaml")).stdout;
+    let stream = at_root(&format!("render {TELCO}")).stdout;
+    assert_eq!(stream, POOLS.map(one).join("---\n"));
+
+    let array = at_root(&format!("render {TELCO} -o json")).json();
+    let objects = POOLS.map(|pool| at_root(&format!("render {TELCO} --pool {pool} -o json")).json());
+    assert_eq!(array, json!(objects));
+}
+
+#[test]
+fn ignition_takes_every_rendered_config() {
+    for (folder, count) in [
+        ("examples/telco-site", POOLS.len()),
+        ("crates/berth/tests/fixtures/diff/new", 2),
+    ] {
+        let objects = at_root(&format!("render -f {folder} -o json")).json();
+        let objects = objects.as_array().unwrap();
+        assert_eq!(objects.len(), count);
+        for object in objects {
+            ignition_takes(object["metadata"]["name"].as_str().unwrap(), &object["spec"]["config"]);
+        }
+    }
+}
+
+#[test]
+fn the_operating_system_is_part_of_the_name() {
+    let name = |more: &str| {
+        let outcome = line(&format!(
+            "render -f tests/fixtures/diff/old --pool worker {more} -o json"
+        ));
+        (
+            outcome.json()["metadata"]["name"].clone(),
+            outcome.json()["spec"]["osImageURL"].clone(),
+        )
+    };
+    let (plain, none) = name("");
+    let (with, image) = name("--os-image-url registry.example/os:9");
+    assert_ne!(plain, with);
+    assert_eq!((none, image), (json!(""), json!("registry.example/os:9")));
+}
+
+#[test]
+fn the_order_of_files_does_not_matter() {
+    let text = std::fs::read_to_string("tests/fixtures/diff/old/site.yaml").unwrap();
+    let mut parts: Vec<&str> = text.split("---\n").collect();
+    parts.reverse();
+    let folder = Folder::new();
+    for (number, part) in parts.iter().enumerate() {
+        folder.write(&format!("{number}.yaml"), part);
+    }
+    let there = line("render -f tests/fixtures/diff/old -o name").stdout;
+    assert_eq!(folder.line("render -f . -o name").stdout, there);
+    assert!(there.starts_with("machineconfig/rendered-infra-"), "{there}");
+}
+
+#[test]
+fn an_unknown_pool_is_exit_2_with_close_matches() {
+    insta::assert_snapshot!("unknown_pool", line("render -f tests/fixtures/diff/old --pool wrker"));
+}
+
+const POOL: &str = "\
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfigPool
+metadata: {name: worker}
+spec:
+  machineConfigSelector: {matchLabels: {machineconfiguration.openshift.io/role: worker}}
+  nodeSelector: {matchLabels: {node-role.kubernetes.io/worker: \"\"}}
+";
+
+fn machine_config(spec: &str) -> String {
+    format!(
+        "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\n\
+         metadata: {{name: 50-a, labels: {{machineconfiguration.openshift.io/role: worker}}}}\nspec:\n{spec}"
+    )
+}
+
+#[test]
+fn a_machine_config_that_cannot_be_used_is_shown_with_its_place() {
+    let folder = Folder::new();
+    folder.write("pool.yaml", POOL).write(
+        "config.yaml",
+        machine_config(
+            "  kernelType: fast\n  config:\n    ignition: {version: 3.2.0}\n    storage:\n      files:\n      \
+             - path: etc/motd\n",
+        ),
+    );
+    insta::assert_snapshot!("invalid", folder.line("render -f . --pool worker"));
+    let outcome = folder.line("render -f . --pool worker -o json");
+    assert_eq!((outcome.exit, outcome.stdout.as_str()), (1, ""), "{outcome}");
+}
+
+#[test]
+fn a_pool_without_machine_configs_says_so() {
+    let folder = Folder::new();
+    folder.write("pool.yaml", POOL);
+    insta::assert_snapshot!("no_configs", folder.line("render -f . --pool worker"));
+}
+
+#[test]
+fn labels_of_the_pool_cannot_be_lost() {
+    let folder = Folder::new();
+    folder.write("pool.yaml", POOL).write(
+        "config.yaml",
+        machine_config(
+            "  config:\n    ignition: {version: 3.2.0}\n    systemd:\n      units:\n      - name: kubelet.service\n        \
+             dropins:\n        - name: 99-mine.conf\n          contents: |\n            [Service]\n            ExecStart=\n            \
+             ExecStart=/usr/bin/kubelet --node-labels=a/b/c=d\n",
+        ),
+    );
+    let outcome = folder.line("render -f . --pool worker -o name");
+    assert_eq!(outcome.exit, 1, "{outcome}");
+    assert!(outcome.stderr.contains("config.yaml:"), "{outcome}");
+}
+
+#[test]
+fn a_config_that_is_nearly_too_large_is_a_warning() {
+    let folder = Folder::new();
+    let filler = "x".repeat(1_300_000);
+    folder.write("pool.yaml", POOL).write(
+        "config.yaml",
+        machine_config(&format!(
+            "  config:\n    ignition: {{version: 3.2.0}}\n    storage:\n      files:\n      - path: /a\n        \
+             mode: 0644\n        contents: {{source: \"data:,{filler}\"}}\n"
+        )),
+    );
+    let outcome = folder.line("render -f . -o name");
+    assert_eq!(outcome.exit, 0);
+    assert!(
+        outcome
+            .stderr
+            .starts_with("warning: rendered MachineConfig rendered-worker-"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("% of the 1572864 bytes allowed"),
+        "{}",
+        outcome.stderr
+    );
+}

@@ -1,0 +1,166 @@
+//! `berth token` and `berth pointer`.
+
+use serde_json::json;
+
+use crate::{
+    judge::ignition_takes,
+    run::{Folder, Outcome, command, finish, line, with_stdin},
+};
+
+/// The outcome without what differs from run to run.
+fn redacted(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for word in outcome
+        .to_string()
+        .split_inclusive(|c: char| c.is_whitespace() || "\",`;/".contains(c))
+    {
+        let (word, end) = word.split_at(
+            word.trim_end_matches(|c: char| c.is_whitespace() || "\",`;/".contains(c))
+                .len(),
+        );
+        let is_id = word.len() == 16 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_time = word.len() == 20 && word.ends_with('Z') && word.contains('T');
+        text.push_str(match word {
+            _ if word.starts_with("berth.") && word.len() > 60 => "[SECRET]",
+            _ if is_id => "[ID]",
+            _ if is_time => "[TIME]",
+            other => other,
+        });
+        text.push_str(end);
+    }
+    text
+}
+
+fn create(folder: &Folder, words: &str) -> String {
+    let outcome = folder.line(&format!("token create {words} --token-file tokens.json"));
+    assert_eq!(outcome.exit, 0, "{outcome}");
+    outcome.stdout.trim_end().to_owned()
+}
+
+fn id(secret: &str) -> &str {
+    secret.split('.').nth(1).unwrap()
+}
+
+#[test]
+fn a_token_from_its_making_to_its_end() {
+    let folder = Folder::new();
+    let outcome = folder.line("token create --pool worker --expires 24h --comment hut --token-file tokens.json");
+    insta::assert_snapshot!("create", redacted(&outcome));
+    let single = create(&folder, "--node n1 --single-use");
+    create(&folder, "--any");
+    let list = redacted(&folder.line("token list --token-file tokens.json -o wide"));
+    // Tokens of the same second are in the order of their names, which are random.
+    let (mut rows, other): (Vec<&str>, Vec<&str>) = list.lines().partition(|line| line.starts_with("[ID]"));
+    rows.sort_unstable();
+    insta::assert_snapshot!("list", [other, rows].concat().join("\n"));
+    let revoke = folder.line(&format!("token revoke {} --token-file tokens.json", id(&single)));
+    insta::assert_snapshot!("revoke", redacted(&revoke));
+    let json = folder.line("token list --token-file tokens.json -o json").json();
+    let revoked: Vec<_> = json
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|it| it["state"] == "revoked")
+        .collect();
+    assert_eq!(revoked.len(), 1);
+    assert_eq!(revoked[0]["scope"], json!({"node": "n1"}));
+}
+
+#[test]
+fn the_secret_is_on_standard_output_once_and_nowhere_else() {
+    let folder = Folder::new();
+    let outcome = folder.line("token create --any --token-file tokens.json");
+    let secret = outcome.stdout.trim_end();
+    assert!(secret.starts_with("berth.") && !secret.contains('\n'), "{outcome}");
+    let key = secret.rsplit_once('.').unwrap().1;
+    let file = std::fs::read_to_string(folder.path().join("tokens.json")).unwrap();
+    let list = folder.line("token list --token-file tokens.json -o json");
+    let mistaken = folder.line(&format!("token revoke {secret} --token-file tokens.json"));
+    assert_eq!(mistaken.exit, 2, "{mistaken}");
+    for text in [
+        &outcome.stderr,
+        &file,
+        &list.stdout,
+        &list.stderr,
+        &mistaken.stdout,
+        &mistaken.stderr,
+    ] {
+        assert!(!text.contains(key), "{text}");
+    }
+}
+
+#[test]
+fn wrong_usage() {
+    let folder = Folder::new();
+    for words in [
+        "token create --token-file t",
+        "token create --any --pool a --token-file t",
+        "token create --any",
+        "token create --any --expires 0m --token-file t",
+        "token create --any --expires tomorrow --token-file t",
+        "token create --node a/b --token-file t",
+        "token revoke 0123456789abcdef --token-file t",
+        "token create --any --token-file nowhere/t",
+    ] {
+        let outcome = folder.line(words);
+        assert_eq!((outcome.exit, outcome.stdout.as_str()), (2, ""), "{words}\n{outcome}");
+    }
+    folder.write("t", "no json");
+    let outcome = folder.line("token list --token-file t");
+    assert_eq!(outcome.exit, 2, "{outcome}");
+    assert!(outcome.stderr.contains("t is not a token file"), "{outcome}");
+}
+
+#[test]
+fn an_empty_list_says_why() {
+    let outcome = Folder::new().line("token list --token-file tokens.json");
+    assert_eq!(outcome.exit, 0);
+    assert!(
+        outcome.stderr.contains("there is no token file `tokens.json` yet"),
+        "{outcome}"
+    );
+}
+
+const URL: &str = "https://berth.example.com:22623/node/n1";
+
+#[test]
+fn a_pointer_carries_the_token_and_ignition_takes_it() {
+    let folder = Folder::new();
+    let secret = create(&folder, "--node n1");
+    let outcome = line(&format!("pointer --url {URL} --token {secret} --spec 3.3.0"));
+    insta::assert_snapshot!("pointer", redacted(&outcome));
+    let piped = with_stdin(
+        &format!("pointer --url {URL} --token-stdin --spec 3.3.0"),
+        format!("{secret}\n"),
+    );
+    assert_eq!(piped.stdout, outcome.stdout);
+    ignition_takes("pointer", &outcome.json());
+}
+
+#[test]
+fn a_pointer_without_a_token_is_as_old_as_machines_may_be() {
+    insta::assert_snapshot!("pointer_plain", line(&format!("pointer --url {URL}")));
+    let version =
+        |spec: &str| line(&format!("pointer --url {URL} --spec {spec}")).json()["ignition"]["version"].clone();
+    for spec in ["2.2.0", "3.0.0", "3.5.0"] {
+        assert_eq!(version(spec), json!(spec));
+    }
+}
+
+#[test]
+fn no_pointer_gives_a_secret_away() {
+    let secret = create(&Folder::new(), "--any");
+    for words in [
+        format!("pointer --url http://berth.example.com/config/worker --token {secret}"),
+        format!("pointer --url berth.example.com --token {secret}"),
+        format!("pointer --url {URL} --token {secret}x"),
+        format!("pointer --url {URL} --token {secret} --ca nowhere"),
+        format!("pointer --url {URL} --token {secret} --spec 2.2.0"),
+        format!("pointer --url {URL} --token {secret} --spec 9.9.9"),
+        format!("pointer --url {URL} --token {secret} --token-stdin"),
+    ] {
+        let outcome = finish(command().args(words.split_whitespace()), b"");
+        assert_eq!((outcome.exit, outcome.stdout.as_str()), (2, ""), "{words}\n{outcome}");
+        assert!(!outcome.stderr.contains(&secret), "{outcome}");
+    }
+}
