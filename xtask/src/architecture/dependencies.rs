@@ -44,6 +44,10 @@ const RULES: &[Rule] = &[
         forbidden: &[],
     },
     Rule {
+        crate_name: "berth-boot",
+        forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
         crate_name: "berth-documents",
         forbidden: &[NO_INPUT_OUTPUT],
     },
