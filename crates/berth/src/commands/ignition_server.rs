@@ -46,6 +46,7 @@ pub(crate) fn run(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Pri
     printer.flush()?;
     log::start(args.log_format, args.log_level);
     let handle = CatalogHandle::new(catalog);
+    say_what_is_served(&handle, "serving the site");
     let service = IgnitionService::new(handle.clone(), access, Arc::clone(clock));
     let listen = ListenOptions {
         tls: tls(args),
@@ -150,9 +151,7 @@ async fn follow(mut source: SiteSource, handle: CatalogHandle) {
                     tracing::warn!("{notice}");
                 }
                 handle.replace(*catalog);
-                let catalog = handle.current();
-                let (pools, nodes) = (catalog.pools().count(), catalog.nodes().count());
-                tracing::info!(revision = catalog.revision(), pools, nodes, "the site changed");
+                say_what_is_served(&handle, "the site changed");
             }
             Some(Ok(Reading::Broken(broken))) => {
                 broken.log();
@@ -167,6 +166,12 @@ async fn follow(mut source: SiteSource, handle: CatalogHandle) {
             }
         }
     }
+}
+
+fn say_what_is_served(handle: &CatalogHandle, what: &str) {
+    let catalog = handle.current();
+    let (pools, nodes) = (catalog.pools().count(), catalog.nodes().count());
+    tracing::info!(revision = catalog.revision(), pools, nodes, "{what}");
 }
 
 /// An error in one line of a log.

@@ -53,6 +53,10 @@ fn yaml_and_json_hold_the_same_data() {
     for words in [
         "explain -f tests/fixtures/site --node dal-w1",
         "plan -f tests/fixtures/site --nodes tests/fixtures/nodes.yaml",
+        "diff tests/fixtures/diff/old tests/fixtures/diff/new",
+        "rollout plan -f tests/fixtures/site --nodes tests/fixtures/nodes.yaml",
+        "forecast -f tests/fixtures/site --nodes tests/fixtures/nodes.yaml --window 1h",
+        "render -f tests/fixtures/diff/new --pool infra",
         r#"selector --invert {"matchLabels":{"a":"1","b":"true","c":""}}"#,
     ] {
         let json = line(&format!("{words} -o json"));
