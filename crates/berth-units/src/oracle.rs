@@ -40,6 +40,10 @@ pub(crate) fn load(files: &[(String, Vec<u8>)]) -> Option<BTreeMap<String, Loade
     }
 }
 
+#[expect(
+    clippy::unwrap_in_result,
+    reason = "a temporary folder that cannot be written is a broken machine, no reason to skip"
+)]
 fn try_load(files: &[(String, Vec<u8>)]) -> Result<BTreeMap<String, Loaded>, String> {
     const CONTROL: (&str, &[u8]) = ("control.service", b"[Service]\nExecStart=/bin/control 'a b'\n");
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
