@@ -35,7 +35,7 @@ const SIZE: usize = 300_000;
 const ROUNDS: usize = 3;
 
 /// Requests over which memory has to stay flat.
-const MANY: u64 = 100_000;
+const MANY: u32 = 100_000;
 
 fn main() -> Result<()> {
     // `cargo test --benches` only wants to know that it builds.
@@ -86,7 +86,7 @@ fn main() -> Result<()> {
         ("plain", format!("http://{plain}"), format!("http://{}", nginx.plain)),
         ("TLS", format!("https://{secure}"), format!("https://{}", nginx.secure)),
     ] {
-        compare(name, &own, &other)?;
+        compare(name, (&own, std::process::id()), (&other, nginx.child.id()))?;
     }
     memory(&format!("http://{plain}"))
 }
@@ -204,9 +204,11 @@ fn free_address() -> Result<SocketAddr> {
 /// What one run of wrk says.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    requests: u64,
+    requests: u32,
     per_second: f64,
     p99_milliseconds: f64,
+    /// What the server's own threads used. It says more than the rate does on a machine that is busy otherwise.
+    cpu_microseconds: f64,
 }
 
 fn wrk(url: &str, seconds: u32) -> Result<Run> {
@@ -236,34 +238,63 @@ fn read_run(text: &str) -> Option<Run> {
         requests: requests.split_whitespace().next()?.parse().ok()?,
         per_second: after("Requests/sec:")?.parse().ok()?,
         p99_milliseconds: number.parse::<f64>().ok()? * factor,
+        cpu_microseconds: 0.0,
     })
 }
 
 /// Runs both in turn, so that whatever else the machine does hits both.
-fn compare(name: &str, own: &str, other: &str) -> Result<()> {
+fn compare(name: &str, own: (&str, u32), other: (&str, u32)) -> Result<()> {
     let mut runs = [Vec::new(), Vec::new()];
-    for url in [own, other] {
+    for (url, _) in [own, other] {
         wrk(url, 1)?;
     }
     for _ in 0..ROUNDS {
-        for (runs, url) in runs.iter_mut().zip([own, other]) {
-            runs.push(wrk(url, 5)?);
+        for (runs, (url, process)) in runs.iter_mut().zip([own, other]) {
+            let before = cpu_ticks(process)?;
+            let mut run = wrk(url, 5)?;
+            // The kernel counts in hundredths of a second.
+            let used = (cpu_ticks(process)? - before) * 10_000;
+            run.cpu_microseconds = f64::from(used) / f64::from(run.requests);
+            runs.push(run);
         }
     }
     let [own, other] = runs.map(median);
     let (own, other) = (own.ok_or("no run")?, other.ok_or("no run")?);
     for (server, run) in [("berth", own), ("nginx", other)] {
         println!(
-            "{name:5} {server}: {:9.0} requests/s, p99 {:8.2} ms",
-            run.per_second, run.p99_milliseconds
+            "{name:5} {server}: {:9.0} requests/s, p99 {:8.2} ms, {:6.1} µs of processor time each",
+            run.per_second, run.p99_milliseconds, run.cpu_microseconds
         );
     }
     println!(
-        "{name:5} ratio: {:.2} of nginx's requests (goal 0.80), {:.2} of its p99 (goal 2.00)",
+        "{name:5} ratio: {:.2} of nginx's requests (goal 0.80), {:.2} of its p99 (goal 2.00), {:.2} of its time",
         own.per_second / other.per_second,
-        own.p99_milliseconds / other.p99_milliseconds
+        own.p99_milliseconds / other.p99_milliseconds,
+        own.cpu_microseconds / other.cpu_microseconds
     );
     Ok(())
+}
+
+/// Processor time of a server so far: its own, or that of its workers if it has some. This process has children too,
+/// which are no workers.
+fn cpu_ticks(process: u32) -> Result<u32> {
+    let mut processes = vec![process];
+    if process != std::process::id() {
+        let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"))?;
+        for child in children.split_whitespace() {
+            processes.push(child.parse()?);
+        }
+    }
+    let mut ticks = 0;
+    for process in processes {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+        // After the name, which may hold blanks, come the state and ten more fields, then user and system time.
+        let (_, fields) = stat.rsplit_once(')').ok_or("no stat")?;
+        for field in fields.split_whitespace().skip(11).take(2) {
+            ticks += field.parse::<u32>()?;
+        }
+    }
+    Ok(ticks)
 }
 
 fn median(mut runs: Vec<Run>) -> Option<Run> {
