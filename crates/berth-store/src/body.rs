@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{error::Error, sealing::KeyId};
 
-/// How deep the JSON reader goes.
-pub(crate) const MAX_DEPTH: usize = 127;
+/// How deep the JSON reader goes. Documents are less deep: their form says so.
+const MAX_DEPTH: usize = 127;
 
 /// What a body is filed under, shown in lower-case hexadecimal digits.
 ///
@@ -84,8 +84,15 @@ pub(crate) fn read(content: &[u8]) -> Result<Value, Error> {
     serde_json::from_slice(content).map_err(|error| Error::damaged(format!("a body is no JSON ({error})")))
 }
 
-/// Whether the value can be read again once it is written.
-pub(crate) fn is_too_deep(value: &Value) -> bool {
+/// Refuses a value that cannot be read again once it is written.
+pub(crate) fn check_depth(what: &'static str, value: &Value) -> Result<(), Error> {
+    if is_too_deep(value) {
+        return Err(Error::TooDeep { what, limit: MAX_DEPTH });
+    }
+    Ok(())
+}
+
+fn is_too_deep(value: &Value) -> bool {
     fn deeper_than(value: &Value, limit: usize) -> bool {
         let Some(below) = limit.checked_sub(1) else {
             return matches!(value, Value::Array(_) | Value::Object(_));

@@ -35,12 +35,12 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The document is nested so deep that it could not be read again; answered as 400.
-    #[error("document {identity} is nested more than {limit} levels deep")]
+    /// A value is nested so deep that it could not be read again; answered as 400.
+    #[error("{what} is nested more than {limit} levels deep")]
     TooDeep {
-        /// The document.
-        identity: Arc<Identity>,
-        /// How deep a document may be.
+        /// Which value, such as `the data of a tag`.
+        what: &'static str,
+        /// How deep a value may be.
         limit: usize,
     },
     /// A document asks to be sealed and there is no key; answered as 400.

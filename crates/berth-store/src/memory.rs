@@ -13,6 +13,7 @@ use berth_documents::deckhand::{DeckhandDocument, Identity};
 use serde_json::Value;
 
 use crate::{
+    body,
     check::CheckReport,
     document::{StoredData, StoredDocument},
     error::{Conflict, Error},
@@ -290,6 +291,7 @@ impl Store for MemoryStore {
 
     async fn put_tag(&self, revision: u64, tag: &str, data: &Value) -> Result<(), Error> {
         names::check("the tag", tag)?;
+        body::check_depth("the data of a tag", data)?;
         let mut state = self.state();
         let tags = &mut state.snapshot_mut(revision)?.revision.tags;
         tags.insert(tag.to_owned(), data.clone());
@@ -329,6 +331,7 @@ impl Store for MemoryStore {
         now: i64,
     ) -> Result<ValidationRecord, Error> {
         names::check("the name of a validation", name)?;
+        body::check_depth("the report of a validation", report)?;
         let mut state = self.state();
         let validations = &mut state.snapshot_mut(revision)?.validations;
         let entries = validations.entry(name.to_owned()).or_default();

@@ -8,7 +8,7 @@ use std::{
 use berth_documents::deckhand::{DeckhandDocument, Identity};
 
 use crate::{
-    body::{self, Digest, NewBody},
+    body::{Digest, NewBody},
     error::{Conflict, Error},
     names,
     ranges::fork,
@@ -66,12 +66,6 @@ pub(crate) fn check_request(bucket: &str, documents: &[Arc<DeckhandDocument>]) -
         names::check("the name of a document", &identity.name)?;
         if let Some(layer) = &identity.layer {
             names::check("the layer of a document", layer)?;
-        }
-        if body::is_too_deep(document.data()) || body::is_too_deep(document.metadata()) {
-            return Err(Error::TooDeep {
-                identity: Arc::clone(identity),
-                limit: body::MAX_DEPTH,
-            });
         }
         if !seen.insert(identity) {
             return Err(Conflict::Duplicate {

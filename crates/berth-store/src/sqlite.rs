@@ -449,3 +449,37 @@ async fn insert(connection: &mut SqliteConnection, plan: &Plan, now: i64) -> Res
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Time would tell it on a long history only; the plan tells it at once.
+    #[tokio::test]
+    async fn reading_a_revision_walks_no_table_from_end_to_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("berth.db"), SealingKeys::none())
+            .await
+            .unwrap();
+        let explain = concat!("EXPLAIN QUERY PLAN ", select_revision!(", d.content, m.content"));
+        let steps: Vec<String> = sqlx::query(explain)
+            .bind(1)
+            .bind("[1]")
+            .bind("[2]")
+            .fetch_all(&store.readers)
+            .await
+            .unwrap()
+            .iter()
+            .map(|row| row.get(3))
+            .collect();
+        for index in ["versions_live", "versions_fork_end", "versions_fork_begin"] {
+            let used = format!("USING INDEX {index}");
+            assert!(steps.iter().any(|step| step.contains(&used)), "{index}: {steps:#?}");
+        }
+        let walks: Vec<_> = steps
+            .iter()
+            .filter(|step| step.starts_with("SCAN") && !step.contains("VIRTUAL TABLE"))
+            .collect();
+        assert!(walks.is_empty(), "{steps:#?}");
+    }
+}

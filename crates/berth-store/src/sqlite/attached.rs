@@ -7,6 +7,7 @@ use sqlx::{Row as _, Sqlite, SqliteConnection, Transaction, sqlite::SqliteRow};
 
 use super::{column, latest};
 use crate::{
+    body,
     error::{Conflict, Error},
     names,
     revision::{Revision, RevisionFilter, StagedVersions, ValidationRecord},
@@ -90,6 +91,7 @@ pub(super) async fn put_tag(
 ) -> Result<(), Error> {
     let doing = "setting a tag";
     names::check("the tag", tag)?;
+    body::check_depth("the data of a tag", data)?;
     let number = require(&mut transaction, revision).await?;
     sqlx::query(
         "INSERT INTO tags (revision, tag, data) VALUES (?1, ?2, ?3) \
@@ -146,6 +148,7 @@ pub(super) async fn add_validation(
 ) -> Result<ValidationRecord, Error> {
     let doing = "filing a validation";
     names::check("the name of a validation", name)?;
+    body::check_depth("the report of a validation", report)?;
     let number = require(&mut transaction, revision).await?;
     let entry: i64 = sqlx::query_scalar(
         "INSERT INTO validations (revision, name, entry, created_at, report) \
