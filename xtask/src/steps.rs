@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::{
     architecture, generate,
     test_totals::TestTotals,
-    tools::{self, IGNITION_VALIDATE, SYSTEMD, Tool},
+    tools::{self, IGNITION_VALIDATE, POSTGRES, SYSTEMD, Tool},
     workspace::Workspace,
 };
 
@@ -101,7 +101,7 @@ pub(crate) const STEPS: &[Step] = &[
         why: "all tests of all crates pass",
         action: Action::CargoTest(&["test", "--workspace", "--locked", "--no-fail-fast"]),
         needs: &[],
-        better_with: &[IGNITION_VALIDATE, SYSTEMD],
+        better_with: &[IGNITION_VALIDATE, POSTGRES, SYSTEMD],
     },
 ];
 

@@ -24,6 +24,13 @@ pub(crate) const IGNITION_VALIDATE: Tool = Tool {
     used_for: "comparison of Ignition configs with the reference validator",
 };
 
+/// Debian keeps it on no PATH, below a folder for its version. Tests look for other versions too.
+pub(crate) const POSTGRES: Tool = Tool {
+    program: "/usr/lib/postgresql/15/bin/postgres",
+    debian_package: "postgresql-15",
+    used_for: "tests of the store on PostgreSQL",
+};
+
 /// Its test mode loads units and prints them; it is on no PATH.
 pub(crate) const SYSTEMD: Tool = Tool {
     program: "/usr/lib/systemd/systemd",
@@ -32,7 +39,7 @@ pub(crate) const SYSTEMD: Tool = Tool {
 };
 
 /// Every tool that some step knows.
-pub(crate) const ALL: &[Tool] = &[IGNITION_VALIDATE, SYSTEMD];
+pub(crate) const ALL: &[Tool] = &[IGNITION_VALIDATE, POSTGRES, SYSTEMD];
 
 impl Tool {
     pub(crate) fn is_installed(&self) -> bool {

@@ -37,6 +37,11 @@ const NO_LIBRARIES: Forbidden = Forbidden {
     why: "the executable on the node is carried inside machine configs, which have a size limit",
 };
 
+const NO_CLUSTER_OR_HTTP: Forbidden = Forbidden {
+    packages: &["kube", "kube-client", "axum", "hyper", "reqwest"],
+    why: "the store speaks to its database alone; HTTP and the cluster are its callers' business",
+};
+
 /// Every crate of `crates/` has a line here, so a new crate cannot come in without a decision.
 const RULES: &[Rule] = &[
     Rule {
@@ -70,6 +75,10 @@ const RULES: &[Rule] = &[
     Rule {
         crate_name: "berth-site",
         forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
+        crate_name: "berth-store",
+        forbidden: &[NO_CLUSTER_OR_HTTP],
     },
     Rule {
         crate_name: "berth-units",
