@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{
     diagnostic::Diagnostic,
-    lints::{JSON_SYNTAX, TOO_DEEP},
+    lints::{JSON_SYNTAX, too_deep},
     mapping::{Interner, MappingBuilder, Spares},
     node::{Key, MAX_DEPTH, Node, Style, Value},
     source::{SourceId, Span, offset},
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         let found = self.text.get(self.at..).and_then(|rest| rest.chars().next());
         let message = found.map_or_else(
             || format!("the JSON ends where {expected} is expected"),
-            |found| format!("expected {expected} in JSON, found `{}`", found.escape_debug()),
+            |found| format!("expected {expected} in JSON, found `{}`", visible(found)),
         );
         self.failure(self.at, found.map_or(0, char::len_utf8), message)
     }
@@ -115,8 +115,7 @@ impl<'a> Reader<'a> {
     fn nested(&mut self, read: fn(&mut Self) -> Read<Value>) -> Read<Value> {
         if self.depth >= MAX_DEPTH {
             let span = Span::new(self.source, offset(self.at), offset(self.at + 1));
-            let message = format!("the document is nested more than {MAX_DEPTH} levels deep here");
-            return Err(Box::new(Diagnostic::new(&TOO_DEEP, span, message)));
+            return Err(Box::new(too_deep(span)));
         }
         self.depth += 1;
         self.at += 1;
@@ -342,5 +341,13 @@ impl<'a> Reader<'a> {
             .and_then(|digits| u16::from_str_radix(digits, 16).ok());
         self.at += 4;
         digits.ok_or_else(|| self.failure(start, 2, "`\\u` needs four hexadecimal digits").into())
+    }
+}
+
+/// A character as messages show it: quotes and backslashes as they are, what cannot be seen as an escape.
+fn visible(character: char) -> String {
+    match character {
+        '"' | '\'' | '\\' => character.to_string(),
+        other => other.escape_debug().to_string(),
     }
 }

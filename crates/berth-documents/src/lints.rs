@@ -1,6 +1,10 @@
 //! The findings this crate can give, each with the explanation that `berth lint --explain CODE` prints.
 
-use crate::diagnostic::{Lint, Severity};
+use crate::{
+    diagnostic::{Diagnostic, Lint, Severity},
+    node::MAX_DEPTH,
+    source::Span,
+};
 
 /// All lints of this crate, in the order they are documented.
 pub const LINTS: &[&Lint] = &[
@@ -260,6 +264,14 @@ Right:
     value: [[1, 2], [3, 4]]
 ",
 };
+
+/// The finding for a document nested beyond the limit, which every reader reports alike.
+pub(crate) fn too_deep(span: Span) -> Diagnostic {
+    let message = format!("the document is nested more than {MAX_DEPTH} levels deep here");
+    Diagnostic::new(&TOO_DEEP, span, message).with_help(format!(
+        "lists and mappings may be nested {MAX_DEPTH} levels deep; check what wrote the file, and that every bracket is closed"
+    ))
+}
 
 /// A document without a known envelope.
 pub(crate) static UNKNOWN_ENVELOPE: Lint = Lint {

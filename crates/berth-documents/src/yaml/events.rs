@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{
     diagnostic::Diagnostic,
-    lints::{TOO_DEEP, YAML_SYNTAX, YAML_TAB},
+    lints::{YAML_SYNTAX, YAML_TAB, too_deep},
     mapping::Interner,
-    node::{MAX_DEPTH, Style},
+    node::Style,
 };
 
 /// Why a document could not be read.
@@ -166,8 +166,7 @@ fn syntax_finding(piece: Piece<'_>, offsets: &mut Offsets<'_>, error: &ScanError
     let at = offsets.byte(error.marker().index());
     let info = error.info();
     if info.contains("recursion limit") {
-        let message = format!("the document is nested more than {MAX_DEPTH} levels deep here");
-        return Diagnostic::new(&TOO_DEEP, piece.span(at, at), message);
+        return too_deep(piece.span(at, at));
     }
     if let Some(finding) = tab_mistake(piece, at, info) {
         return finding;
@@ -180,6 +179,9 @@ fn syntax_finding(piece: Piece<'_>, offsets: &mut Offsets<'_>, error: &ScanError
         let name = name.trim_end_matches([',', ']', '}']);
         return finding(format!("the alias `{name}` refers to no anchor before it"))
             .with_help("define the anchor with `&` earlier in the same document, or quote the value");
+    }
+    if let Some((message, help)) = quote_mistake(rest, info) {
+        return finding(format!("this is not YAML: {message}")).with_help(help);
     }
     let finding = finding(format!("this is not YAML: {info}"));
     match help(info) {
@@ -197,6 +199,10 @@ fn help(info: &str) -> Option<&'static str> {
         (
             "unexpected character",
             "quote the value: it begins with a character that has a meaning in YAML",
+        ),
+        (
+            "trailing content after double-quoted",
+            "check that the quote before this one is closed, and write a quote inside the text as `\\\"`",
         ),
         ("quoted scalar", "close the quote"),
         ("bracket", "check that every bracket is closed"),
@@ -218,6 +224,29 @@ fn help(info: &str) -> Option<&'static str> {
         .iter()
         .find(|(part, _)| info.contains(part))
         .map(|&(_, help)| help)
+}
+
+/// What is wrong with a quoted text that begins at `rest`, and what would be right.
+fn quote_mistake(rest: &str, info: &str) -> Option<(&'static str, &'static str)> {
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let not_closed = Some(("the quote that opens here is not closed", "close the quote"));
+    if info.contains("unexpected end of stream") || info.contains("unexpected document indicator") {
+        return not_closed;
+    }
+    if !info.contains("invalid indentation in quoted scalar") {
+        return None;
+    }
+    // The text ends at a quote that it was not meant to end at, if there is a key or list item before that.
+    let inside = rest.get(1..)?.split_once(quote).map(|(inside, _)| inside);
+    let looks_like_yaml =
+        |line: &str| line.contains(": ") || line.ends_with(':') || line.trim_start().starts_with("- ");
+    match inside {
+        Some(inside) if !inside.lines().skip(1).any(looks_like_yaml) => Some((
+            "the quoted text that begins here goes on in a line that is not indented",
+            "indent every line of the text more than its key, or write it on one line",
+        )),
+        _ => not_closed,
+    }
 }
 
 /// The finding for an error that a tab caused.

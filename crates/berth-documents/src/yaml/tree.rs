@@ -8,7 +8,7 @@ use self::values::bad_tag;
 use super::Piece;
 use crate::{
     diagnostic::Diagnostic,
-    lints::{ALIAS_BOMB, MERGE_KEY, RECURSIVE_ALIAS, TOO_DEEP, YAML_SYNTAX},
+    lints::{ALIAS_BOMB, MERGE_KEY, RECURSIVE_ALIAS, YAML_SYNTAX, too_deep},
     mapping::{Interner, MappingBuilder, Spares},
     node::{Key, MAX_DEPTH, Node, Style, Value},
     source::Span,
@@ -159,6 +159,7 @@ impl<'a> Tree<'a> {
         if !missing && scalar.style != Style::BlockScalar {
             self.check_tab(start);
         }
+        let tag_span = self.tag_span(&properties, start);
         let start = self.after_properties(&properties, start, end);
         let span = self.piece.span(start, if missing { start } else { end });
         if self.expects_key() && properties.tag.is_none() {
@@ -181,7 +182,7 @@ impl<'a> Tree<'a> {
             return Ok(());
         }
         let style = scalar.style;
-        let value = self.scalar_value(scalar, properties.tag, span);
+        let value = self.scalar_value(scalar, properties.tag, span, tag_span);
         let node = Node { span, style, value };
         self.complete(
             properties.anchor,
@@ -209,6 +210,7 @@ impl<'a> Tree<'a> {
 
     fn begin(&mut self, properties: Properties, fitting: &str, start: usize, end: usize, content: Content) -> Step {
         self.check_tab(start);
+        let tag_span = self.tag_span(&properties, start);
         let start = self.after_properties(&properties, start, end);
         let span = self.piece.span(start, end.max(start));
         if self.frames.len() >= MAX_DEPTH {
@@ -216,9 +218,9 @@ impl<'a> Tree<'a> {
         }
         match properties.tag {
             Some(TagName::Core(name)) if name != fitting => {
-                self.findings.push(bad_tag(span, &format!("!!{name}")));
+                self.findings.push(bad_tag(span, tag_span, &format!("!!{name}")));
             }
-            Some(TagName::Other(name)) => self.findings.push(bad_tag(span, &name)),
+            Some(TagName::Other(name)) => self.findings.push(bad_tag(span, tag_span, &name)),
             _ => {}
         }
         if let Some(anchor) = properties.anchor {
@@ -288,7 +290,11 @@ impl<'a> Tree<'a> {
             Some(Anchor::Done(built)) => {
                 self.expanded = self.expanded.saturating_add(built.nodes);
                 if self.expanded > ALIAS_ALLOWANCE + self.piece.text.len() / BYTES_PER_EXPANDED_NODE {
-                    return Err(alias_bomb(span).into());
+                    let limit = format!(
+                        "aliases may bring in {ALIAS_ALLOWANCE} values, and one more for every \
+                         {BYTES_PER_EXPANDED_NODE} bytes of the file"
+                    );
+                    return Err(alias_bomb(span, &limit).into());
                 }
                 if self.frames.len() + built.height > MAX_DEPTH {
                     return Err(too_deep(span).into());
@@ -337,7 +343,11 @@ impl<'a> Tree<'a> {
         };
         self.copied = self.copied.saturating_add(built.nodes);
         if self.copied > ALIAS_ALLOWANCE + self.nodes.saturating_mul(COPIES_PER_NODE) {
-            return Err(alias_bomb(built.node.span).into());
+            let limit = format!(
+                "anchors may hold {ALIAS_ALLOWANCE} values, and {COPIES_PER_NODE} more for each value of the file; \
+                 an anchor inside another one counts again"
+            );
+            return Err(alias_bomb(built.node.span, &limit).into());
         }
         self.anchors.insert(anchor, Anchor::Done(built.clone()));
         Ok(())
@@ -391,16 +401,11 @@ impl<'a> Tree<'a> {
     }
 }
 
-fn too_deep(span: Span) -> Diagnostic {
-    let message = format!("the document is nested more than {MAX_DEPTH} levels deep here");
-    Diagnostic::new(&TOO_DEEP, span, message)
-}
-
-fn alias_bomb(span: Span) -> Diagnostic {
+fn alias_bomb(span: Span, limit: &str) -> Diagnostic {
     Diagnostic::new(
         &ALIAS_BOMB,
         span,
         "the aliases of this document expand to far more than the file holds",
     )
-    .with_help("write the values out")
+    .with_help(format!("write the values out; {limit}"))
 }

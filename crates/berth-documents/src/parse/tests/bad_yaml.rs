@@ -117,6 +117,36 @@ fn syntax_errors_have_exact_places_and_help() {
             Some("define the anchor with `&` earlier in the same document, or quote the value"),
         ),
         (
+            "é:\n  a: 'x\n  b: 'y'\n",
+            "2:6",
+            "this is not YAML: the quote that opens here is not closed",
+            Some("close the quote"),
+        ),
+        (
+            "a:\n  b: \"x\n",
+            "2:6",
+            "this is not YAML: the quote that opens here is not closed",
+            Some("close the quote"),
+        ),
+        (
+            "a:\n  b: \"x\ny z\"\n",
+            "2:6",
+            "this is not YAML: the quoted text that begins here goes on in a line that is not indented",
+            Some("indent every line of the text more than its key, or write it on one line"),
+        ),
+        (
+            "a: \"x\nb: \"y\"\n",
+            "1:4",
+            "this is not YAML: the quote that opens here is not closed",
+            Some("close the quote"),
+        ),
+        (
+            "a: \"x \"y\" z\"\n",
+            "1:8",
+            "this is not YAML: invalid trailing content after double-quoted scalar",
+            Some("check that the quote before this one is closed, and write a quote inside the text as `\\\"`"),
+        ),
+        (
             "a: b\u{7}\n",
             "1:5",
             "the control character U+0007 is not allowed in YAML",
@@ -136,9 +166,15 @@ fn keys_tags_and_merges_that_cannot_be_used() {
         ("a: {{ node }}\nb: 1\n", "complex-key 1:5", json!({"a": {}, "b": 1})),
         ("? [x, y]\n: 1\nb: 2\n", "complex-key 1:3", json!({"b": 2})),
         ("a: !!int three\n", "yaml-tag 1:10", json!({"a": "three"})),
-        ("a: !vault secret\n", "yaml-tag 1:11", json!({"a": "secret"})),
+        ("a: !vault secret\n", "yaml-tag 1:4", json!({"a": "secret"})),
+        ("a: &x !vault secret\n", "yaml-tag 1:7", json!({"a": "secret"})),
+        ("a: !vault &x secret\n", "yaml-tag 1:4", json!({"a": "secret"})),
+        ("a: !vault\n  b: 1\n", "yaml-tag 1:4", json!({"a": {"b": 1}})),
+        ("a: !vault |\n  b\n", "yaml-tag 1:4", json!({"a": "b\n"})),
+        ("a: [!vault [b], c]\n", "yaml-tag 1:5", json!({"a": [["b"], "c"]})),
+        ("a: !vault\nb: 1\n", "yaml-tag 1:4", json!({"a": null, "b": 1})),
         ("a: !!binary '*'\n", "yaml-tag 1:13", json!({"a": "*"})),
-        ("a: !!set {x: 1}\n", "yaml-tag 1:10", json!({"a": {"x": 1}})),
+        ("a: !!set {x: 1}\n", "yaml-tag 1:4", json!({"a": {"x": 1}})),
         ("a: !!map [1]\n", "yaml-tag 1:10", json!({"a": [1]})),
         ("a:\n  <<: common\n  b: 1\n", "merge-key 2:7", json!({"a": {"b": 1}})),
         ("a:\n  <<: [{x: 1}, 2]\n", "merge-key 2:7", json!({"a": {"x": 1}})),
@@ -151,5 +187,22 @@ fn keys_tags_and_merges_that_cannot_be_used() {
         let read = read(text);
         assert_eq!(read.findings(), [finding], "{text:?}");
         assert_eq!(read.values(), [expected], "{text:?}");
+    }
+}
+
+#[test]
+fn a_placeholder_that_was_not_filled_in_is_called_that() {
+    for (text, place, message) in [
+        ("a: {{ node }}\n", "1:5", "`{{ node }}` looks like"),
+        ("é: [{{x|y}}]\n", "1:6", "`{{x|y}}` looks like"),
+        ("a: {{\n  x }}\n", "1:5", "`{{ … }}` looks like"),
+        ("a: {{x: 1}: 2}\n", "1:5", "`{{ … }}` looks like"),
+        ("? {x: 1}\n: 2\n", "1:3", "a mapping is used as a key"),
+    ] {
+        let read = read(text);
+        let finding = read.only_finding("complex-key");
+        assert_eq!(read.place(finding.span.unwrap()), place, "{text:?}");
+        assert!(finding.message.starts_with(message), "{}", finding.message);
+        assert!(finding.help.as_deref().unwrap().contains("quote"), "{text:?}");
     }
 }

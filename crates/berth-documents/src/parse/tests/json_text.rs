@@ -53,7 +53,7 @@ fn mistakes_are_named_where_they_are() {
         (
             "{\"a\": 1 \"b\": 2}",
             "1:9",
-            "expected a comma or `}` in JSON, found `\\\"`",
+            "expected a comma or `}` in JSON, found `\"`",
         ),
         ("{\"a\": 1", "1:8", "the JSON ends where a comma or `}` is expected"),
         (

@@ -39,7 +39,10 @@ fn nesting_through_aliases_counts() {
             "]".repeat(100)
         );
     }
-    assert_eq!(read(&text).findings(), ["too-deep 2:109"]);
+    let read = read(&text);
+    assert_eq!(read.findings(), ["too-deep 2:109"]);
+    let help = read.only_finding("too-deep").help.as_deref().unwrap();
+    assert!(help.contains("128 levels"), "{help}");
 }
 
 #[test]
@@ -52,6 +55,7 @@ fn alias_bombs_end_with_a_finding() {
     text.push_str("---\nb: 1\n");
     let read = read(&text);
     let finding = read.only_finding("alias-bomb");
+    assert!(finding.help.as_deref().unwrap().contains("10000 values"), "{finding:?}");
     assert_eq!(read.sources.location(finding.span.unwrap()).line, 4);
     assert_eq!(read.values(), [serde_json::json!({"b": 1})]);
 }

@@ -12,6 +12,9 @@ use crate::{
     },
 };
 
+/// A longer placeholder is not repeated in the message.
+const LONGEST_PLACEHOLDER: usize = 60;
+
 impl Tree<'_> {
     /// Whether the next value is the key of a mapping.
     pub(super) fn expects_key(&self) -> bool {
@@ -69,14 +72,12 @@ impl Tree<'_> {
         let text = match &node.value {
             Value::String(text) => text.as_ref(),
             Value::Seq(_) | Value::Map(_) => {
-                self.findings.push(
-                    Diagnostic::new(
-                        &COMPLEX_KEY,
-                        node.span,
-                        format!("{} is used as a key", node.type_name()),
-                    )
-                    .with_help("a key is text; quote it if it is meant as text"),
-                );
+                let finding = self.placeholder(node).unwrap_or_else(|| {
+                    let message = format!("{} is used as a key", node.type_name());
+                    Diagnostic::new(&COMPLEX_KEY, node.span, message)
+                        .with_help("a key is text; quote it if it is meant as text")
+                });
+                self.findings.push(finding);
                 return Pending::Dropped;
             }
             // The spelling counts, as for keys without a tag.
@@ -88,8 +89,33 @@ impl Tree<'_> {
         })
     }
 
+    /// The finding for `{{ name }}`, which is two mappings to YAML and something else to the person who wrote it.
+    fn placeholder(&self, key: &Node) -> Option<Diagnostic> {
+        let inner = (key.span.start as usize).checked_sub(self.piece.base)?;
+        let outer = inner.checked_sub(1)?;
+        let rest = self.piece.text.get(outer..)?;
+        if !rest.starts_with("{{") {
+            return None;
+        }
+        let line = rest.lines().next().unwrap_or_default();
+        let written = line
+            .find("}}")
+            .and_then(|end| line.get(..end + 2))
+            .filter(|written| written.len() <= LONGEST_PLACEHOLDER)
+            .unwrap_or("{{ … }}");
+        let message = format!("`{written}` looks like a template placeholder that was not filled in");
+        let help = "fill it in before the file is read, or put quotes around the whole value if it is meant as text";
+        Some(Diagnostic::new(&COMPLEX_KEY, key.span, message).with_help(help))
+    }
+
     /// What a scalar means under its tag.
-    pub(super) fn scalar_value(&mut self, scalar: ScalarText, tag: Option<TagName>, span: Span) -> Value {
+    pub(super) fn scalar_value(
+        &mut self,
+        scalar: ScalarText,
+        tag: Option<TagName>,
+        span: Span,
+        tag_span: Option<Span>,
+    ) -> Value {
         let ScalarText { text, style } = scalar;
         let spelled = |text: String| match resolve(&text) {
             Some(value) if style == Style::Plain => value,
@@ -100,7 +126,7 @@ impl Tree<'_> {
             None => return spelled(text),
             Some(TagName::NonSpecific) => return Value::String(text.into_boxed_str()),
             Some(TagName::Other(name)) => {
-                self.findings.push(bad_tag(span, &name));
+                self.findings.push(bad_tag(span, tag_span, &name));
                 return spelled(text);
             }
             Some(TagName::Core(name)) => name,
@@ -122,7 +148,7 @@ impl Tree<'_> {
             _ => None,
         };
         value.unwrap_or_else(|| {
-            self.findings.push(bad_tag(span, &format!("!!{name}")));
+            self.findings.push(bad_tag(span, tag_span, &format!("!!{name}")));
             spelled(text)
         })
     }
@@ -141,6 +167,39 @@ impl Tree<'_> {
             // A mapping and its first key begin at the same place.
             if self.findings.last().is_none_or(|last| last != &finding) {
                 self.findings.push(finding);
+            }
+        }
+    }
+
+    /// The tag of a value whose event begins at `start`: there, or in the words before it.
+    pub(super) fn tag_span(&self, properties: &Properties, start: usize) -> Option<Span> {
+        properties.tag.as_ref()?;
+        let ends_word = |c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']' | '{' | '}');
+        let text = self.piece.text;
+        let mut at = start;
+        let mut rest = text.get(start..)?;
+        while rest.starts_with(['&', '!']) {
+            let length = rest.find(ends_word).unwrap_or(rest.len());
+            if rest.starts_with('!') {
+                return Some(self.piece.span(at, at + length));
+            }
+            let after = rest.get(length..)?.trim_start();
+            at = text.len() - after.len();
+            rest = after;
+        }
+        let mut before = text.get(..start)?.trim_end();
+        loop {
+            let word = before.rfind(ends_word).map_or(0, |space| {
+                space
+                    + before
+                        .get(space..)
+                        .and_then(|rest| rest.chars().next())
+                        .map_or(0, char::len_utf8)
+            });
+            match before.get(word..)?.chars().next()? {
+                '!' => return Some(self.piece.span(word, before.len())),
+                '&' => before = before.get(..word)?.trim_end(),
+                _ => return None,
             }
         }
     }
@@ -165,8 +224,8 @@ impl Tree<'_> {
     }
 }
 
-/// The finding for a tag that does not fit.
-pub(super) fn bad_tag(span: Span, tag: &str) -> Diagnostic {
+/// The finding for a tag that does not fit: at the value if the tag is known, else at the tag.
+pub(super) fn bad_tag(span: Span, tag_span: Option<Span>, tag: &str) -> Diagnostic {
     let known = [
         "!!str",
         "!!int",
@@ -178,10 +237,11 @@ pub(super) fn bad_tag(span: Span, tag: &str) -> Diagnostic {
         "!!seq",
         "!!map",
     ];
-    let message = if known.contains(&tag) {
-        format!("the value cannot be read as `{tag}` says")
-    } else {
-        format!("the tag `{tag}` is not known")
-    };
-    Diagnostic::new(&YAML_TAG, span, message).with_help("remove the tag, or correct the value")
+    if known.contains(&tag) {
+        let message = format!("the value cannot be read as `{tag}` says");
+        return Diagnostic::new(&YAML_TAG, span, message).with_help("remove the tag, or correct the value");
+    }
+    let message = format!("the tag `{tag}` is not known");
+    Diagnostic::new(&YAML_TAG, tag_span.unwrap_or(span), message)
+        .with_help("remove the tag; only those of YAML itself are read, such as `!!str`")
 }
