@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use berth_labels::{Flavour, LabelSet};
 use berth_pools::Action;
 use berth_units::{
-    DEFAULT_KUBELET_PATH, DropInRequest, EXTRA_ARGS_VARIABLE, EffectiveUnit, EnvFileContent, KUBELET_ENV_PATH,
-    KUBELET_ENV_VARIABLE, LABELS_PATH, LabelChange, LabelsFile, LeftOut, MergedFile, drop_in, merge_default_kubelet,
-    merge_kubelet_env,
+    DEFAULT_KUBELET_PATH, DropInRequest, EXTRA_ARGS_VARIABLE, EffectiveUnit, EnvFileContent, HookError,
+    KUBELET_ENV_PATH, KUBELET_ENV_VARIABLE, LABELS_PATH, LabelChange, LabelsFile, LeftOut, MergedFile, drop_in,
+    merge_default_kubelet, merge_kubelet_env,
 };
 
 use crate::{boot_labels::BootLabels, error::BootError, way::Way};
@@ -17,6 +17,9 @@ pub const GENERATOR_PATH: &str = "/etc/systemd/system-generators/berth-generator
 
 /// Where the generator reads whose kubelet it is.
 pub const FLAVOUR_PATH: &str = "/etc/berth/flavour";
+
+/// The mode of files that everybody may read.
+const TEXT_MODE: u32 = 0o644;
 
 const DROP_IN_DIRECTORY: &str = "/etc/systemd/system/kubelet.service.d";
 
@@ -34,10 +37,19 @@ pub struct BootInput<'a> {
     /// The static executable for nodes.
     pub executable: Option<&'a [u8]>,
     /// What is in the hook's environment file without Berth. It is merged into, never replaced.
-    pub environment_file: Option<&'a [u8]>,
+    pub environment_file: Option<ExistingFile<'a>>,
     /// Labels that the platform puts into the hook's variable itself, such as `node.openshift.io/remote-worker`. The
     /// environment file hides them, so it holds them too.
     pub carried: &'a LabelSet,
+}
+
+/// A file that is there without Berth.
+#[derive(Debug, Clone, Copy)]
+pub struct ExistingFile<'a> {
+    /// Its bytes.
+    pub contents: &'a [u8],
+    /// Its permission bits, which it keeps: others may keep secrets in it.
+    pub mode: u32,
 }
 
 /// The files and what to know about them.
@@ -118,6 +130,10 @@ fn choose(input: &BootInput<'_>) -> Way {
     }
 }
 
+fn existing<'a>(input: &BootInput<'a>) -> &'a [u8] {
+    input.environment_file.map_or(&[], |file| file.contents)
+}
+
 /// Whether the unit reads a file and uses a variable.
 fn uses(unit: &EffectiveUnit, path: &str, variable: &str) -> bool {
     let reads = unit
@@ -139,7 +155,7 @@ impl BootFiles {
     fn add(&mut self, path: impl Into<String>, contents: impl Into<Vec<u8>>, on_change: Action) {
         self.files.push(BootFile {
             path: path.into(),
-            mode: 0o644,
+            mode: TEXT_MODE,
             contents: contents.into(),
             on_change,
         });
@@ -173,8 +189,8 @@ impl BootFiles {
             previous: &LabelSet::new(),
             flavour: input.flavour,
         };
-        let merged = merge_kubelet_env(input.environment_file.unwrap_or_default(), input.unit, change);
-        self.merged(KUBELET_ENV_PATH, merged)?;
+        let merged = merge_kubelet_env(existing(input), input.unit, change);
+        self.merged(input, KUBELET_ENV_PATH, merged)?;
         if input.unit.is_none() && input.carried.is_empty() {
             self.notes.push(format!(
                 "{KUBELET_ENV_PATH} hides what the unit puts into {KUBELET_ENV_VARIABLE} itself; on remote workers carry \
@@ -191,8 +207,8 @@ impl BootFiles {
             previous: &LabelSet::new(),
             flavour: input.flavour,
         };
-        let merged = merge_default_kubelet(input.environment_file.unwrap_or_default(), change);
-        self.merged(DEFAULT_KUBELET_PATH, merged)
+        let merged = merge_default_kubelet(existing(input), change);
+        self.merged(input, DEFAULT_KUBELET_PATH, merged)
     }
 
     fn must_be_used(
@@ -216,8 +232,9 @@ impl BootFiles {
     /// Adds an environment file. The kubelet reads it whenever it starts, so its change needs nothing.
     fn merged(
         &mut self,
+        input: &BootInput<'_>,
         path: &'static str,
-        merged: Result<MergedFile, berth_units::HookError>,
+        merged: Result<MergedFile, HookError>,
     ) -> Result<(), BootError> {
         let merged = merged.map_err(|source| BootError::Hook { path, source })?;
         for label in merged.carried {
@@ -225,7 +242,12 @@ impl BootFiles {
                 "{path}: {label} is carried along from the unit, which the file hides"
             ));
         }
-        self.add(path, merged.text, Action::None);
+        self.files.push(BootFile {
+            path: path.to_owned(),
+            mode: input.environment_file.map_or(TEXT_MODE, |file| file.mode),
+            contents: merged.text,
+            on_change: Action::None,
+        });
         Ok(())
     }
 

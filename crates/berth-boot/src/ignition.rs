@@ -1,15 +1,19 @@
 //! A whole Ignition config for a pool or for one machine.
 
 use berth_ignition::{Config, Encoding, Finding, SpecVersion, file_as, file_contents, types, validate};
+use berth_labels::Flavour;
 use berth_units::{DEFAULT_KUBELET_PATH, EffectiveUnit, KUBELET_ENV_PATH, LeftOut};
 use serde_json::Value;
 
 use crate::{
-    boot_files::{BootFile, BootFiles, BootInput, boot_files},
+    boot_files::{BootFile, BootFiles, BootInput, ExistingFile, boot_files},
     error::BootError,
     kubelet_unit::kubelet_unit,
     way::Way,
 };
+
+/// The mode that Ignition gives a file without one.
+const DEFAULT_MODE: u32 = 0o644;
 
 /// What goes into a config.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +52,12 @@ pub fn ignition(input: &IgnitionInput<'_>) -> Result<IgnitionAnswer, BootError> 
         ..
     } = files_on(&config, &input.boot)?;
     for file in &files {
-        config.set_file(ignition_file(file));
+        let mut new = ignition_file(file);
+        if let Some(old) = config.find_file(&file.path) {
+            new.user.clone_from(&old.user);
+            new.group.clone_from(&old.group);
+        }
+        config.set_file(new);
     }
     for file in input.files {
         config.set_file(file.clone());
@@ -68,19 +77,23 @@ fn files_on(config: &Config, boot: &BootInput<'_>) -> Result<BootFiles, BootErro
         None => kubelet_unit(config)?,
     };
     let path = match boot.flavour {
-        berth_labels::Flavour::Openshift => KUBELET_ENV_PATH,
-        berth_labels::Flavour::Upstream => DEFAULT_KUBELET_PATH,
+        Flavour::Openshift => KUBELET_ENV_PATH,
+        Flavour::Upstream => DEFAULT_KUBELET_PATH,
     };
-    let environment = match (boot.environment_file, config.find_file(path)) {
-        (None, Some(file)) => Some(file_contents(file).map_err(|source| BootError::Contents {
-            path: path.to_owned(),
-            source,
-        })?),
-        _ => None,
-    };
+    let old = config.find_file(path);
+    let contents = old.map(file_contents).transpose();
+    let contents = contents.map_err(|source| BootError::Contents {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mode = old.and_then(|file| file.mode).and_then(|mode| u32::try_from(mode).ok());
+    let environment = contents.as_deref().map(|contents| ExistingFile {
+        contents,
+        mode: mode.unwrap_or(DEFAULT_MODE),
+    });
     boot_files(&BootInput {
         unit: boot.unit.or(unit.as_ref()),
-        environment_file: boot.environment_file.or(environment.as_deref()),
+        environment_file: boot.environment_file.or(environment),
         ..*boot
     })
 }

@@ -21,7 +21,7 @@ mod machine_configs;
 mod policy;
 mod way;
 
-pub use boot_files::{BootFile, BootFiles, BootInput, FLAVOUR_PATH, GENERATOR_PATH, boot_files};
+pub use boot_files::{BootFile, BootFiles, BootInput, ExistingFile, FLAVOUR_PATH, GENERATOR_PATH, boot_files};
 pub use boot_labels::BootLabels;
 pub use cloud_init::cloud_init;
 pub use error::BootError;
