@@ -11,6 +11,7 @@
 
 mod architecture;
 mod generate;
+mod node;
 mod steps;
 mod test_totals;
 mod tools;
@@ -51,6 +52,7 @@ enum Chore {
     Test { only: Vec<String> },
     Generate { check: bool },
     Architecture,
+    Node,
 }
 
 impl Chore {
@@ -71,7 +73,8 @@ impl Chore {
             ["generate"] => Self::Generate { check: false },
             ["generate", "--check"] => Self::Generate { check: true },
             ["architecture"] => Self::Architecture,
-            ["generate" | "architecture", unknown, ..] => bail!("unexpected argument `{unknown}`"),
+            ["node"] => Self::Node,
+            ["generate" | "architecture" | "node", unknown, ..] => bail!("unexpected argument `{unknown}`"),
             [unknown, ..] => bail!("there is no chore `{unknown}`"),
         })
     }
@@ -87,6 +90,7 @@ impl Chore {
             Self::Generate { check: true } => generate::check(&workspace),
             Self::Generate { check: false } => generate::write(&workspace),
             Self::Architecture => architecture::check(&workspace),
+            Self::Node => node::build(&workspace),
         }
     }
 }
@@ -103,6 +107,7 @@ Chores:
   test [STEP]...      Set up what is missing, then run every check and all tests (or only the named steps)
   generate [--check]  Write man pages, shell completions and reference pages; --check only compares
   architecture        Check which crate uses what, file sizes and the map in docs/ARCHITECTURE.md
+  node                Build the static executable for nodes, check that it needs no loader, and print its size
   help                Show this text
 
 Steps of `test`, in order:

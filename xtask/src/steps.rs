@@ -12,9 +12,9 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    architecture, generate,
+    architecture, generate, node,
     test_totals::TestTotals,
-    tools::{self, IGNITION_VALIDATE, POSTGRES, SYSTEMD, Tool},
+    tools::{self, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE, Tool},
     workspace::Workspace,
 };
 
@@ -97,11 +97,18 @@ pub(crate) const STEPS: &[Step] = &[
         better_with: &[],
     },
     Step {
+        name: "node",
+        why: "the executable for nodes is static and small",
+        action: Action::Function(node::build),
+        needs: &[],
+        better_with: &[],
+    },
+    Step {
         name: "tests",
         why: "all tests of all crates pass",
         action: Action::CargoTest(&["test", "--workspace", "--locked", "--no-fail-fast"]),
         needs: &[],
-        better_with: &[IGNITION_VALIDATE, POSTGRES, SYSTEMD],
+        better_with: &[IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE],
     },
 ];
 

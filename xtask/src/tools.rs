@@ -38,8 +38,21 @@ pub(crate) const SYSTEMD: Tool = Tool {
     used_for: "comparison of unit files and drop-ins with what systemd loads",
 };
 
+/// The engine that writes a config to disk. It is meant for initial RAM disks and is on no PATH.
+pub(crate) const IGNITION: Tool = Tool {
+    program: "/usr/lib/dracut/modules.d/30ignition/ignition",
+    debian_package: "ignition",
+    used_for: "comparison of the files that Ignition writes with what the configs say",
+};
+
+pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
+    program: "systemd-analyze",
+    debian_package: "systemd",
+    used_for: "verification of generated drop-ins",
+};
+
 /// Every tool that some step knows.
-pub(crate) const ALL: &[Tool] = &[IGNITION_VALIDATE, POSTGRES, SYSTEMD];
+pub(crate) const ALL: &[Tool] = &[IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE];
 
 impl Tool {
     pub(crate) fn is_installed(&self) -> bool {

@@ -1,0 +1,128 @@
+//! The executable for the node: built static and small, and measured.
+//!
+//! It is carried inside machine configs and runs at every boot, also where the image has no C library of ours. So it
+//! must need no loader, and its size has a limit.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use crate::workspace::Workspace;
+
+const CRATE: &str = "berth-node";
+
+/// Well below what a machine config can hold.
+const SIZE_LIMIT: usize = 1_500_000;
+
+/// The type of the segment that names a dynamic loader.
+const PT_INTERP: u32 = 3;
+
+/// Builds the executable, checks it, and says where it is and how large.
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    let path = compile(workspace)?;
+    let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    check(&bytes).with_context(|| format!("{} is not fit for a node", path.display()))?;
+    println!("{}: static, {} bytes (limit {SIZE_LIMIT})", path.display(), bytes.len());
+    Ok(())
+}
+
+fn compile(workspace: &Workspace) -> Result<PathBuf> {
+    if !cfg!(target_os = "linux") {
+        bail!("{CRATE} is for Linux and is built there");
+    }
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let mut command = workspace.cargo();
+    command
+        .args(["build", "--locked", "--package", CRATE, "--profile", "node"])
+        // With a target named, the flag does not reach build scripts and procedural macros, which cannot be static.
+        .args(["--target", &target, "--message-format", "json-render-diagnostics"])
+        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        .stderr(std::process::Stdio::inherit());
+    let output = command.output().context("cargo cannot be started")?;
+    if !output.status.success() {
+        bail!(
+            "`cargo build --package {CRATE} --profile node` ended with {}",
+            output.status
+        );
+    }
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .find(|path| path.file_name() == Some(Path::new(CRATE).as_os_str()))
+        .context("cargo names no executable")
+}
+
+fn check(bytes: &[u8]) -> Result<()> {
+    if needs_loader(bytes).context("it is not an ELF file for 64 bits")? {
+        bail!("it needs a dynamic loader, which the node may not have");
+    }
+    if bytes.len() > SIZE_LIMIT {
+        bail!("it has {} bytes, more than {SIZE_LIMIT}", bytes.len());
+    }
+    Ok(())
+}
+
+/// Whether the program headers name a loader; `None` for what is not a little-endian 64-bit ELF file.
+fn needs_loader(bytes: &[u8]) -> Option<bool> {
+    if bytes.get(..6)? != b"\x7fELF\x02\x01" {
+        return None;
+    }
+    let number = |at: usize, length: usize| -> Option<usize> {
+        let field = bytes.get(at..at.checked_add(length)?)?;
+        let value = field
+            .iter()
+            .rev()
+            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+        usize::try_from(value).ok()
+    };
+    let (start, size, count) = (number(0x20, 8)?, number(0x36, 2)?, number(0x38, 2)?);
+    for index in 0..count {
+        let header = start.checked_add(index.checked_mul(size)?)?;
+        if number(header, 4)? == usize::try_from(PT_INTERP).ok()? {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An ELF header with one program header of this type.
+    fn elf(segment: u8) -> Vec<u8> {
+        let mut bytes = vec![0; 0x40 + 0x38];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[0x20] = 0x40;
+        bytes[0x36] = 0x38;
+        bytes[0x38] = 1;
+        bytes[0x40] = segment;
+        bytes
+    }
+
+    #[test]
+    fn a_dynamic_executable_is_refused() {
+        assert_eq!(needs_loader(&elf(3)), Some(true));
+        assert_eq!(needs_loader(&elf(1)), Some(false));
+        assert!(check(&elf(1)).is_ok());
+        let message = check(&elf(3)).unwrap_err().to_string();
+        assert!(message.contains("dynamic loader"), "{message}");
+        let ours = fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(needs_loader(&ours).is_some(), "a real executable is understood");
+    }
+
+    #[test]
+    fn what_is_too_large_or_no_executable_is_refused() {
+        let mut large = elf(1);
+        large.resize(SIZE_LIMIT + 1, 0);
+        assert!(check(&large).unwrap_err().to_string().contains("more than 1500000"));
+        assert!(check(b"#!/bin/sh\n").is_err());
+        assert!(check(&elf(1)[..0x50]).is_ok());
+        assert!(check(&elf(1)[..0x41]).is_err());
+    }
+}
