@@ -42,6 +42,11 @@ const NO_CLUSTER_OR_HTTP: Forbidden = Forbidden {
     why: "the store speaks to its database alone; HTTP and the cluster are its callers' business",
 };
 
+const NO_CLUSTER_OR_DATABASE: Forbidden = Forbidden {
+    packages: &["kube", "kube-client", "sqlx", "reqwest"],
+    why: "the server is handed what it serves; where that comes from is its callers' business",
+};
+
 /// Every crate of `crates/` has a line here, so a new crate cannot come in without a decision.
 const RULES: &[Rule] = &[
     Rule {
@@ -71,6 +76,10 @@ const RULES: &[Rule] = &[
     Rule {
         crate_name: "berth-pools",
         forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
+        crate_name: "berth-server",
+        forbidden: &[NO_CLUSTER_OR_DATABASE],
     },
     Rule {
         crate_name: "berth-site",
