@@ -184,6 +184,21 @@ fn check_labels(sources: &Sources, site: &Site, pool: &Pool, flavour: Flavour) -
             diagnostic(finding, span)
         })
         .collect();
+    for config in site
+        .kubelet_configs
+        .iter()
+        .filter(|config| config.parsed.selects(&pool.labels))
+    {
+        let message = format!(
+            "KubeletConfig `{}` is for pool `{}` and is not part of its rendered config",
+            config.name.value, pool.name.value
+        );
+        findings.push(Diagnostic::new(
+            &lints::KUBELET_CONFIG_NOT_RENDERED,
+            config.name.span,
+            message,
+        ));
+    }
     for finding in protect_kubelet_configs(site.kubelet_configs.iter().map(|config| &config.parsed), &pool.labels) {
         let config = site
             .kubelet_configs

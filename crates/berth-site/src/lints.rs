@@ -173,6 +173,10 @@ which you run with the label berth.dev/flavour of a Region document, or with --f
 NODE_NOT_REGISTERED Error "node-not-registered" "a kubelet config that keeps nodes from registering"
 "With `registerNode: false` the kubelet runs and never creates its Node, so no label can be on it.
 "
+KUBELET_CONFIG_NOT_RENDERED Note "kubelet-config-not-rendered" "a kubelet config that is not part of the rendered config"
+"OpenShift makes a machine config out of a KubeletConfig and rolls it out to the pools it selects. Berth checks that the nodes can
+still register with it, but does not render it: `berth render`, `berth diff` and `berth forecast` do not count what it costs.
+"
 UNREADABLE_CONTENT Note "unreadable-content" "contents that cannot be judged"
 "A file that matters for labels has its contents elsewhere (an http source), so nothing can be proved about them here.
 "

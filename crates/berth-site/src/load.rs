@@ -17,6 +17,7 @@ use crate::{
     fields::Report,
     lints,
     model::{Name, Site, Spanned},
+    names,
     suggest::nearest,
 };
 
@@ -54,6 +55,35 @@ const KINDS: &[(Kind, &str, &str, &str)] = &[
     (Kind::HostProfile, "HostProfile", BERTH_API, "drydock"),
     (Kind::HardwareProfile, "HardwareProfile", BERTH_API, "drydock"),
     (Kind::BaremetalNode, "BaremetalNode", BERTH_API, "drydock"),
+];
+/// What `metadata` of an Airship document may hold; annotations are Berth's addition.
+const AIRSHIP_METADATA: &[&str] = &[
+    "schema",
+    "name",
+    "labels",
+    "annotations",
+    "layeringDefinition",
+    "replacement",
+    "storagePolicy",
+    "substitutions",
+];
+/// What Kubernetes allows in `metadata`.
+const KUBERNETES_METADATA: &[&str] = &[
+    "name",
+    "labels",
+    "annotations",
+    "namespace",
+    "generateName",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "finalizers",
+    "managedFields",
+    "ownerReferences",
+    "selfLink",
 ];
 const MACHINE_CONFIG_API: &str = "machineconfiguration.openshift.io/v1";
 const BERTH_API: &str = "berth.dev/v1alpha1";
@@ -123,6 +153,7 @@ impl Loader<'_> {
         if is_abstract(document) {
             return;
         }
+        self.outline(kind, document);
         let object = Object {
             name,
             document,
@@ -144,6 +175,74 @@ impl Loader<'_> {
             Kind::Rack => site.racks.push(host::read_rack(&object, report)),
             Kind::HostProfile => site.profiles.push(host::read_profile(&object, report)),
             Kind::BaremetalNode => site.nodes.push(host::read_node(&object, report)),
+        }
+    }
+
+    /// The fields around the body: a body under the wrong name would be lost without a word.
+    fn outline(&mut self, kind: Kind, document: &Document) {
+        // A cluster adds what it likes to a Node, and a document with both envelopes has been reported as such.
+        let both = ["kind", "schema"].iter().all(|key| document.root.get(key).is_some());
+        if kind == Kind::Node || both {
+            return;
+        }
+        let (known, metadata, body): (&[&str], &[&str], &str) = match document.envelope {
+            Envelope::Airship { .. } => (&["schema", "metadata", "data", "status"], AIRSHIP_METADATA, "data"),
+            _ => (
+                &["apiVersion", "kind", "metadata", "spec", "status"],
+                KUBERNETES_METADATA,
+                "spec",
+            ),
+        };
+        let parts = [
+            ("document", document.root.as_map(), known),
+            ("metadata", document.metadata(), metadata),
+        ];
+        for (what, map, known) in parts {
+            for (key, _) in map
+                .into_iter()
+                .flatten()
+                .filter(|(key, _)| !known.contains(&key.as_str()))
+            {
+                let message = format!("the {what} of {} has no field `{}`", document.kind(), key.as_str());
+                let help = match nearest(key.as_str(), known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!(
+                        "a document with `{}` keeps its fields in `{body}`",
+                        known.first().unwrap_or(&"kind")
+                    ),
+                };
+                self.report
+                    .push(Diagnostic::new(&lints::UNKNOWN_FIELD, key.span, message).with_help(help));
+            }
+        }
+        self.own_names(kind, document);
+    }
+
+    /// Labels and annotations under `berth.dev/` that Berth does not read on this kind: a slip of the pen, or the wrong
+    /// document.
+    fn own_names(&mut self, kind: Kind, document: &Document) {
+        let known: &[&str] = match kind {
+            Kind::MachineConfigPool => &[names::NODE_LABELS, names::IMPLICIT_VALUES],
+            Kind::BaremetalNode => &[names::POOL],
+            Kind::Region => &[names::FLAVOUR],
+            _ => &[],
+        };
+        for (key, _) in [document.labels(), document.annotations()]
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            if !key.as_str().starts_with("berth.dev/") || known.contains(&key.as_str()) {
+                continue;
+            }
+            let message = format!("Berth does not read `{}` on a {}", key.as_str(), document.kind());
+            let mut diagnostic = Diagnostic::new(&lints::UNKNOWN_FIELD, key.span, message);
+            if kind == Kind::Berth && key.as_str() == names::POOL {
+                diagnostic = diagnostic.with_help("a Berth pins its pool with `spec.pool`");
+            } else if let Some(near) = nearest(key.as_str(), known.iter().copied()) {
+                diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
+            }
+            self.report.push(diagnostic);
         }
     }
 

@@ -79,6 +79,8 @@ pub struct Pool {
     pub explicit: Vec<Declared>,
     /// `spec.nodeSelector`.
     pub node_selector: Option<Spanned<LabelSelector>>,
+    /// The selector is there but cannot be read, which has been reported.
+    pub broken_selector: bool,
     /// What the selector demands of a node; `None` when it has no selector or it cannot be inverted.
     pub implicit: Option<Inversion>,
     /// `spec.machineConfigSelector`.

@@ -50,3 +50,43 @@ impl fmt::Debug for Io<'_> {
         f.debug_struct("Io").finish_non_exhaustive()
     }
 }
+
+/// A stream whose reader may go away, as `head` does: from then on writing succeeds and does nothing.
+pub(crate) struct UntilClosed<'a> {
+    inner: &'a mut dyn Write,
+    closed: bool,
+}
+
+impl<'a> UntilClosed<'a> {
+    pub(crate) fn new(inner: &'a mut dyn Write) -> Self {
+        Self { inner, closed: false }
+    }
+
+    fn unless_closed<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(instead)
+            }
+            other => other,
+        }
+    }
+}
+
+impl Write for UntilClosed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.closed {
+            return Ok(bytes.len());
+        }
+        let result = self.inner.write(bytes);
+        self.unless_closed(result, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        let result = self.inner.flush();
+        self.unless_closed(result, ())
+    }
+}

@@ -28,6 +28,7 @@ use std::ffi::OsString;
 use berth_documents::Lint;
 use clap::{CommandFactory, Parser, error::ErrorKind};
 
+use self::io::UntilClosed;
 use self::{args::Cli, failure::Failure, output::Printer};
 pub use self::{exit::Exit, io::Io};
 
@@ -49,7 +50,9 @@ where
     I: IntoIterator<Item = OsString>,
 {
     let args: Vec<OsString> = args.into_iter().collect();
-    let mut printer = Printer::new(&mut *io.stdout, &mut *io.stderr);
+    // A reader that has seen enough does not change the verdict.
+    let mut stdout = UntilClosed::new(&mut *io.stdout);
+    let mut printer = Printer::new(&mut stdout, &mut *io.stderr);
     let result = match Cli::try_parse_from(&args) {
         Ok(cli) => commands::run(cli.command, &mut *io.stdin, &io.clock, &mut printer),
         Err(error) => usage(&error, args.len() <= 1, &mut printer),

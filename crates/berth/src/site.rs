@@ -27,6 +27,8 @@ pub(crate) struct Loaded {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The rendered config that a pool's `spec.configuration` names, by pool.
     pub(crate) configured: BTreeMap<String, String>,
+    /// There was no document at all.
+    empty: bool,
 }
 
 /// Live nodes, seen in two ways.
@@ -42,7 +44,7 @@ impl Loaded {
     /// Reads the paths of `-f`.
     pub(crate) fn read(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Self, Failure> {
         let texts = input::read_text(paths, stdin).map_err(Failure::Input)?;
-        Ok(Self::from_texts(texts))
+        Self::from_texts(texts).or_nothing_read(paths)
     }
 
     /// Takes texts that were read already, each with its name.
@@ -60,12 +62,13 @@ impl Loaded {
                 Err(error) => not_text.push((file.name, error)),
             }
         }
-        Ok(Self::new(texts, |sources| {
+        let loaded = Self::new(texts, |sources| {
             not_text
                 .into_iter()
                 .map(|(name, error)| error.to_diagnostic(sources.add(name, "")))
                 .collect()
-        }))
+        });
+        loaded.or_nothing_read(paths)
     }
 
     fn new(texts: Vec<(String, String)>, more: impl FnOnce(&mut Sources) -> Vec<Diagnostic>) -> Self {
@@ -79,7 +82,20 @@ impl Loaded {
             site,
             diagnostics,
             configured: configured(&documents),
+            empty: documents.is_empty(),
         }
+    }
+
+    /// Nothing at all was read: most often the program before the pipe failed, and silence would look like success.
+    fn or_nothing_read(self, paths: &[PathBuf]) -> Result<Self, Failure> {
+        if self.empty && self.diagnostics.is_empty() {
+            let names: Vec<String> = paths.iter().map(|path| described(path)).collect();
+            return Err(Failure::Argument {
+                message: format!("there is no document in {}", names.join(", ")),
+                hint: None,
+            });
+        }
+        Ok(self)
     }
 
     /// Every finding about the documents and their machine configs; those about single nodes are left out.
@@ -125,6 +141,9 @@ impl Loaded {
         printer: &mut Printer<'_>,
     ) -> Result<(Vec<Document>, Vec<ObservedNode>), Failure> {
         let texts = input::read_text(&[path.to_owned()], stdin).map_err(Failure::Input)?;
+        if texts.iter().all(|(_, text)| text.trim().is_empty()) {
+            return Err(not_nodes(format!("there is nothing in {}", described(path))));
+        }
         let (documents, mut diagnostics) = parse_all(&mut self.sources, texts);
         let (site, findings) = load(&self.sources, &documents);
         diagnostics.extend(findings);
@@ -163,6 +182,15 @@ fn configured(documents: &[Document]) -> BTreeMap<String, String> {
             Some((pool, text(document, &["spec", "configuration", "name"])?))
         })
         .collect()
+}
+
+/// A path as messages call it.
+fn described(path: &Path) -> String {
+    if path == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        format!("`{}`", path.display())
+    }
 }
 
 fn not_nodes(message: String) -> Failure {

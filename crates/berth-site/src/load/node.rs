@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use berth_documents::{Diagnostic, Node};
 
 use super::Object;
-use crate::{fields::Report, lints, model::ObservedNode};
+use crate::{fields::Report, lints, model::ObservedNode, names};
 
 pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<ObservedNode> {
     let mut read = |field: &str| match object.document.root.at(&["metadata", field]) {
@@ -20,11 +20,35 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<Obser
             None
         }),
     };
+    let (labels, annotations) = (read("labels")?, read("annotations")?);
+    check_owned_labels(object, &annotations, report);
     Some(ObservedNode {
-        labels: read("labels")?,
-        annotations: read("annotations")?,
+        labels,
+        annotations,
         name: object.name.clone(),
     })
+}
+
+/// With a record that cannot be read Berth owns nothing on the node, and removes nothing.
+fn check_owned_labels(object: &Object<'_>, annotations: &BTreeMap<String, String>, report: &mut Report<'_>) {
+    let Some(text) = annotations.get(names::OWNED_LABELS) else {
+        return;
+    };
+    let readable = serde_json::from_str::<BTreeMap<String, String>>(text).is_ok()
+        || serde_json::from_str::<Vec<String>>(text).is_ok();
+    if !readable {
+        let node = object
+            .document
+            .annotations()
+            .and_then(|map| map.get(names::OWNED_LABELS));
+        let message = format!(
+            "`{}` of node `{}` is not a JSON object of labels, so no label of the node counts as Berth's",
+            names::OWNED_LABELS,
+            object.name.value
+        );
+        let span = node.map_or(object.name.span, |node| node.span);
+        report.push(Diagnostic::new(&lints::INVALID_OBSERVED, span, message));
+    }
 }
 
 fn strings(node: &Node) -> Option<BTreeMap<String, String>> {

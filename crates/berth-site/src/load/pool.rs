@@ -53,6 +53,7 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Pool {
         labels: labels(object, report),
         explicit,
         node_selector,
+        broken_selector: broken,
         implicit,
         machine_config_selector,
         paused,

@@ -91,6 +91,7 @@ impl Resolver<'_> {
         let pool = pool.and_then(|(index, source)| Some((self.site.pools.get(index)?, source)));
         if let Some((pool, source)) = pool {
             let Some(implicit) = &pool.implicit else {
+                self.check_selectless(subject, pool, source, diagnostics);
                 return;
             };
             let mut violated = false;
@@ -138,6 +139,25 @@ impl Resolver<'_> {
                     )),
                 );
             }
+        }
+    }
+
+    /// A pool without a selector takes no node, whoever chooses it. Selectors that are wrong in themselves have been
+    /// reported as errors already.
+    fn check_selectless(&self, subject: &Subject, pool: &Pool, source: PoolSource, diagnostics: &mut Vec<Diagnostic>) {
+        let empty = pool
+            .node_selector
+            .as_ref()
+            .is_none_or(|selector| selector.value.is_empty());
+        if empty && !pool.broken_selector {
+            let message = format!(
+                "node `{}` should be in pool `{}`, but that pool selects no node",
+                subject.name, pool.name.value
+            );
+            diagnostics.push(
+                Diagnostic::new(&lints::POOL_MISMATCH, self.pool_span(subject, source), message)
+                    .with_help("give the pool a nodeSelector"),
+            );
         }
     }
 

@@ -239,3 +239,23 @@ fn a_max_unavailable_must_mean_something() {
         assert_eq!(read(&text).codes().first().map(String::as_str), code, "{value}");
     }
 }
+
+#[test]
+fn nobody_can_be_pinned_to_a_pool_that_selects_no_node() {
+    let site = read(&(pool("cc", "{}") + &pinned("w1", "cc", "{}")));
+    assert_eq!(site.codes(), ["empty-selector 5", "pool-mismatch 8"]);
+    assert_eq!(
+        site.message("pool-mismatch"),
+        "node `w1` should be in pool `cc`, but that pool selects no node"
+    );
+}
+
+#[test]
+fn a_record_of_owned_labels_that_cannot_be_read_is_said() {
+    for (text, codes) in [("{}", 0), ("[\"a\"]", 0), ("not json", 1), ("{\"a\": 1}", 1)] {
+        let node = format!(
+            "apiVersion: v1\nkind: Node\nmetadata: {{name: w1, annotations: {{berth.dev/owned-labels: '{text}'}}}}\n"
+        );
+        assert_eq!(read(&node).codes().len(), codes, "{text}");
+    }
+}

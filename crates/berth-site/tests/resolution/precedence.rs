@@ -176,3 +176,31 @@ fn broken_chains_are_reported_once_and_cut() {
     assert_eq!(site.message("unknown-profile"), "there is no host profile `aa`");
     assert_eq!(site.labels("w1"), ["a=1", "b=1"]);
 }
+
+#[test]
+fn a_body_under_the_wrong_name_is_not_lost_without_a_word() {
+    for (text, code) in [
+        (
+            "schema: berth/Berth/v1\nmetadata: {name: w1}\nspec: {labels: {a: b}}\n",
+            "unknown-field 3",
+        ),
+        (
+            "apiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {name: w1}\ndata: {labels: {a: b}}\n",
+            "unknown-field 4",
+        ),
+        (
+            "apiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {name: w1}\nspecs: {}\n",
+            "unknown-field 4",
+        ),
+        (
+            "schema: drydock/BaremetalNode/v1\nmetadata: {name: w1, owner_data: {a: b}}\ndata: {}\n",
+            "unknown-field 2",
+        ),
+        (
+            "apiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {name: w1, labels: {berth.dev/pool: x}}\nspec: {}\n",
+            "unknown-field 3",
+        ),
+    ] {
+        assert_eq!(read(text).codes(), [code], "{text}");
+    }
+}

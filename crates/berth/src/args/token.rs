@@ -43,7 +43,7 @@ pub(crate) struct TokenFile {
 /// Make a token
 ///
 /// The secret is printed on standard output, once: the file keeps only its hash. A token for single use is used up by the first
-/// config that is fetched with it.
+/// config that is fetched with it; for five minutes the same address may fetch the same config again, for retries.
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("scope").required(true).args(["pool", "node", "any"]),

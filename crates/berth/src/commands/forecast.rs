@@ -278,8 +278,9 @@ impl ForecastReport<'_> {
                     .filter(|pool| !pool.paused)
                     .flat_map(|pool| &pool.left);
                 let names: Vec<&str> = stuck.map(|waiting| waiting.node.as_str()).collect();
+                let spare = format_duration(window.saturating_sub(forecast.finish));
                 format!(
-                    "does not fit the window of {window_text}: {} would never be done",
+                    "does not fit the window of {window_text}: {} would never be done; all others fit, with {spare} to spare",
                     names.join(", ")
                 )
             };

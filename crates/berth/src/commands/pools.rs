@@ -3,9 +3,10 @@
 use std::{
     collections::{BTreeMap, HashMap},
     io::Read,
+    sync::Arc,
 };
 
-use berth_pools::{Membership, NodeLabelView};
+use berth_pools::{Membership, MembershipError, NodeLabelView};
 use berth_site::{ObservedNode, Resolution, Resolver, Subject, check};
 use serde::Serialize;
 
@@ -82,22 +83,32 @@ struct NodeReport {
     node: String,
     pool: Option<String>,
     pools: Vec<String>,
+    /// The custom pools between which OpenShift does not choose; only there with an error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    candidates: Vec<String>,
     error: Option<String>,
 }
 
 impl NodeReport {
     fn new(membership: &Membership, node: &str, labels: &impl NodeLabelView) -> Self {
-        let (pools, error) = match membership.of(node, labels) {
-            Ok(placement) => {
-                let pools = placement.pools.iter().map(|pool| pool.as_ref().to_owned());
-                (pools.collect(), None)
+        let owned = |pools: &[Arc<str>]| {
+            pools
+                .iter()
+                .map(|pool| pool.as_ref().to_owned())
+                .collect::<Vec<String>>()
+        };
+        let (pools, candidates, error) = match membership.of(node, labels) {
+            Ok(placement) => (owned(&placement.pools), Vec::new(), None),
+            Err(error) => {
+                let MembershipError::SeveralCustomPools { pools, .. } = &error;
+                (Vec::new(), owned(pools), Some(error.to_string()))
             }
-            Err(error) => (Vec::new(), Some(error.to_string())),
         };
         Self {
             node: node.to_owned(),
             pool: pools.first().cloned(),
             pools,
+            candidates,
             error,
         }
     }
@@ -123,7 +134,12 @@ impl Report for PoolsReport {
                 row.push(node.pools.join(","));
             }
             if failed {
-                row.push(node.error.clone().unwrap_or_default());
+                let pools = node.candidates.join(", ");
+                row.push(
+                    node.error
+                        .as_ref()
+                        .map_or_else(String::new, |error| format!("{error} (pools {pools})")),
+                );
             }
             table.row(row);
         }

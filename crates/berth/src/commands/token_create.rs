@@ -13,6 +13,12 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &TokenCreateArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    if args.output.format == Format::Name {
+        return Err(Failure::Argument {
+            message: "`-o name` would hide the secret, which is shown only once".to_owned(),
+            hint: Some("take `-o table` for the secret alone, or `-o json`".to_owned()),
+        });
+    }
     let now = clock();
     let scope = match (&args.pool, &args.node) {
         (Some(pool), _) => TokenScope::Pool(name("pool", pool)?),

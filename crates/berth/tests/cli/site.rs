@@ -108,6 +108,7 @@ fn pools_of_the_documents_and_of_live_nodes() {
                 "node": "torn",
                 "pool": null,
                 "pools": [],
+                "candidates": ["infra", "storage"],
                 "error": "node torn belongs to 2 custom roles, cannot proceed with this Node",
             },
         ])

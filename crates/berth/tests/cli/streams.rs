@@ -21,17 +21,23 @@ fn a_pipe_gets_no_colours_unless_they_are_forced() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
-    for format in ["table", "json", "yaml", "name"] {
+fn a_reader_that_goes_away_does_not_change_the_verdict() {
+    for (site, format, verdict) in [
+        ("tests/fixtures/site", "table", 0),
+        ("tests/fixtures/conflict", "table", 1),
+        ("tests/fixtures/conflict", "json", 1),
+        ("tests/fixtures/conflict", "yaml", 1),
+        ("tests/fixtures/conflict", "name", 1),
+    ] {
         // Closed before the program starts, so that not even the first byte finds a reader.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = command()
-            .args(["resolve", "-f", "tests/fixtures/conflict", "-o", format])
+            .args(["resolve", "-f", site, "-o", format])
             .stdout(writer)
             .output()
             .unwrap();
-        assert_eq!(output.status.code(), Some(0), "{format}");
+        assert_eq!(output.status.code(), Some(verdict), "{site} {format}");
     }
 }
 
@@ -67,5 +73,19 @@ fn yaml_and_json_hold_the_same_data() {
         let documents = parse(&sources, id).documents;
         assert_eq!(documents.len(), 1, "{yaml}");
         assert_eq!(documents[0].root.to_json(), json.json(), "{yaml}");
+    }
+}
+
+#[test]
+fn nothing_at_all_is_not_a_success() {
+    for args in [
+        &["lint", "-f", "-"][..],
+        &["resolve", "-f", "-"],
+        &["pools", "-f", "tests/fixtures/site", "--nodes", "-"],
+        &["plan", "-f", "tests/fixtures/site", "--nodes", "-"],
+    ] {
+        let outcome = finish(command().args(args), b"\n");
+        assert_eq!(outcome.exit, 2, "{args:?} {outcome}");
+        assert!(outcome.stderr.contains("standard input"), "{args:?} {outcome}");
     }
 }
