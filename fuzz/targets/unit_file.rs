@@ -1,0 +1,98 @@
+//! Unit files: what is read prints as it was, and a drop-in made for a unit is the same when it is already there.
+//!
+//! Input: the unit, then its drop-ins, separated by lines of `====`.
+#![no_main]
+
+use berth_fuzz::byte_parts;
+use berth_labels::{Flavour, LabelSet, NodeLabels};
+use berth_units::{
+    DropInRequest, EffectiveUnit, EnvFile, EnvFileContent, LabelsFile, UnitFile, check_kubelet_unit, drop_in,
+    lost_labels, seed_labels,
+};
+use libfuzzer_sys::fuzz_target;
+
+const NAMES: [&str; 3] = ["10-a.conf", "50-b.conf", "90-c.conf"];
+
+fuzz_target!(|data: &[u8]| {
+    let parts = byte_parts(data, 1 + NAMES.len());
+    for part in &parts {
+        check_file(part);
+    }
+    let drop_ins: Vec<(&str, &[u8])> = NAMES.into_iter().zip(parts[1..].iter().copied()).collect();
+    check_unit(parts[0], &drop_ins);
+});
+
+fn check_file(source: &[u8]) {
+    let file = UnitFile::parse(source);
+    assert_eq!(file.print(), source);
+    let mut end = 0;
+    for item in file.items() {
+        assert_eq!(item.span().start, end);
+        assert_eq!(file.bytes(item), &source[item.span()]);
+        end = item.span().end;
+    }
+    assert_eq!(end, source.len());
+    for found in file.assignments() {
+        // The first and last bytes; all of them would take quadratic time.
+        for byte in [0, found.value().len() / 2, found.value().len().saturating_sub(1)] {
+            let (line, column) = found.position(byte);
+            assert!(line >= found.line() && line <= found.last_line() && column > 0);
+        }
+    }
+    let _ = EnvFile::parse(source);
+    let labels = LabelsFile::parse(source).labels;
+    assert_eq!(LabelsFile::parse(LabelsFile::print(&labels).as_bytes()).labels, labels);
+}
+
+fn check_unit(fragment: &[u8], drop_ins: &[(&str, &[u8])]) {
+    let labels = NodeLabels::parse(["pool=infra,example.com/rack=r1,node-role.kubernetes.io/infra="]).valid();
+    let unit = EffectiveUnit::assemble("kubelet.service", ("kubelet.service", fragment), drop_ins);
+    for flavour in [Flavour::Upstream, Flavour::Openshift] {
+        let Some((file_name, text)) = make(&unit, &labels, flavour) else {
+            continue;
+        };
+        let mut with_own: Vec<(&str, &[u8])> = drop_ins.to_vec();
+        with_own.push((file_name, text.as_bytes()));
+        with_own.sort_by_key(|(name, _)| *name);
+        let applied = EffectiveUnit::assemble("kubelet.service", ("kubelet.service", fragment), &with_own);
+        let again = make(&applied, &labels, flavour);
+        assert_eq!(
+            again,
+            Some((file_name, text.clone())),
+            "its own output changes the answer"
+        );
+        check_applied(&unit, &applied, &labels, flavour, &text);
+    }
+}
+
+/// The drop-in, if one can be made and is needed.
+fn make(unit: &EffectiveUnit, labels: &LabelSet, flavour: Flavour) -> Option<(&'static str, String)> {
+    let environment = unit.environment(|_| EnvFileContent::Missing);
+    let _ = (seed_labels(&environment), unit.refusal(), unit.service_type());
+    let _ = check_kubelet_unit(unit, &environment, flavour);
+    let request = DropInRequest {
+        labels,
+        flavour,
+        environment: &environment,
+    };
+    let made = drop_in(unit, request).ok()?;
+    made.text.map(|text| (made.file_name, text))
+}
+
+/// The kubelet of the changed unit starts wherever the old one did, has the labels, and keeps those it had.
+fn check_applied(unit: &EffectiveUnit, applied: &EffectiveUnit, labels: &LabelSet, flavour: Flavour, text: &str) {
+    let before_environment = unit.environment(|_| EnvFileContent::Missing);
+    let environment = applied.environment(|_| EnvFileContent::Missing);
+    assert_eq!(before_environment, environment, "{text}");
+    assert_eq!(applied.refusal(), None, "{text}");
+    let before = check_kubelet_unit(unit, &before_environment, flavour);
+    let after = check_kubelet_unit(applied, &environment, flavour);
+    let stoppers = after.stoppers.iter().map(|stopper| &stopper.reason);
+    let known: Vec<_> = before.stoppers.iter().map(|stopper| &stopper.reason).collect();
+    let new: Vec<_> = stoppers.filter(|reason| !known.contains(reason)).collect();
+    assert!(new.is_empty(), "{new:?}\n{text}");
+    for lost in lost_labels(&before, &after) {
+        // A label that is wanted with another value takes the place of the old one.
+        assert!(labels.contains_key(&lost.key), "{lost:?}\n{text}");
+    }
+}
