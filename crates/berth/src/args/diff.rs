@@ -15,7 +15,7 @@ use super::{FlavourArg, Output};
 /// The exit code is 0 when nothing differs, 1 when something does, and 2 when either side cannot be read or rendered.
 ///
 /// The JSON form is `{pools: [{pool, old, new, changes: [{kind, name, change, actions[]}], actions[]}], nodes: [{node,
-/// pool_before, pool_after, set{}, remove[]}]}`.
+/// pool_before, pool_after, set{}, remove[], actions[]}]}`.
 /// `old` and `new` are names of rendered configs, or null where the pool does not exist. `kind` is one of file, directory, link, unit,
 /// drop-in, kernel-argument, extension, kernel-type, os-image, extensions-image, fips, order, user, section or setting; `change` is
 /// added, removed or changed.

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &DiffArgs, stdin: &mut dyn Read, printer: &mut Printer<'
     let wanted = |pool: &str| args.pool.as_ref().is_none_or(|only| only == pool);
     let report = DiffReport {
         pools: pools(&old, &new, wanted)?,
-        nodes: nodes(&old.resolutions, &new.resolutions, wanted),
+        nodes: nodes(&old, &new, wanted)?,
     };
     printer.report(args.output.format, &report)?;
     Ok(if report.is_empty() { Exit::Done } else { Exit::No })
@@ -185,8 +185,29 @@ fn change_report(change: &Change) -> ChangeReport {
     }
 }
 
+/// What a move between two pools needs on the machine. Where a side has no rendered config nothing can be said.
+fn cost_of_move(
+    old: &Side<'_>,
+    new: &Side<'_>,
+    before: Option<&str>,
+    after: Option<&str>,
+) -> Result<Vec<Action>, Failure> {
+    let spec = |side: &Side<'_>, pool: Option<&str>| {
+        let rendered = side.configs.get(pool?)?.rendered()?;
+        Some(rendered.spec.clone())
+    };
+    if before == after {
+        return Ok(Vec::new());
+    }
+    let (Some(before), Some(after)) = (spec(old, before), spec(new, after)) else {
+        return Ok(Vec::new());
+    };
+    let diff = diff_specs(&before, &after).map_err(|error| Failure::Unusable(error.to_string()))?;
+    Ok(diff.actions().into_iter().collect())
+}
+
 /// Nodes whose labels or pool differ, by name.
-fn nodes(old: &[Resolution], new: &[Resolution], wanted: impl Fn(&str) -> bool) -> Vec<NodeReport> {
+fn nodes(old_side: &Side<'_>, new_side: &Side<'_>, wanted: impl Fn(&str) -> bool) -> Result<Vec<NodeReport>, Failure> {
     let by_name = |side: &[Resolution]| -> BTreeMap<String, (Option<String>, BTreeMap<String, String>)> {
         side.iter()
             .map(|resolution| {
@@ -195,9 +216,9 @@ fn nodes(old: &[Resolution], new: &[Resolution], wanted: impl Fn(&str) -> bool) 
             })
             .collect()
     };
-    let (mut old, mut new) = (by_name(old), by_name(new));
+    let (mut old, mut new) = (by_name(&old_side.resolutions), by_name(&new_side.resolutions));
     let names: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
-    names
+    let mut reports: Vec<NodeReport> = names
         .into_iter()
         .filter_map(|node| {
             let (before, after) = (old.remove(&node), new.remove(&node));
@@ -224,9 +245,15 @@ fn nodes(old: &[Resolution], new: &[Resolution], wanted: impl Fn(&str) -> bool) 
                 set,
                 remove,
                 before,
+                actions: Vec::new(),
                 is_new,
                 is_gone,
             })
         })
-        .collect()
+        .collect();
+    for report in &mut reports {
+        let (before, after) = (report.pool_before.as_deref(), report.pool_after.as_deref());
+        report.actions = cost_of_move(old_side, new_side, before, after)?;
+    }
+    Ok(reports)
 }

@@ -34,6 +34,7 @@ fn for_people_and_programs() {
             "pool_after": "infra",
             "set": {"node-role.kubernetes.io/infra": "", "power": "b", "rack": "r1"},
             "remove": ["node-role.kubernetes.io/worker", "old"],
+            "actions": ["reboot"],
         }])
     );
 }

@@ -51,6 +51,8 @@ pub(super) struct NodeReport {
     pub(super) pool_after: Option<String>,
     pub(super) set: BTreeMap<String, String>,
     pub(super) remove: BTreeSet<String>,
+    /// What a move between pools needs on the machine.
+    pub(super) actions: Vec<Action>,
     /// The labels before.
     #[serde(skip)]
     pub(super) before: BTreeMap<String, String>,
@@ -150,7 +152,11 @@ fn node_text(node: &NodeReport) -> String {
         (true, _) => format!("node {name} is new: pool {after}\n"),
         (_, true) => format!("node {name} is gone: pool {before}\n"),
         _ if before == after => format!("node {name}: pool {after}\n"),
-        _ => format!("node {name}: pool {before} -> {after}\n"),
+        _ if node.actions.is_empty() => format!("node {name}: pool {before} -> {after}\n"),
+        _ => format!(
+            "node {name}: pool {before} -> {after}, which needs: {}\n",
+            list(&node.actions)
+        ),
     };
     for (key, value) in &node.set {
         let line = match node.before.get(key) {
