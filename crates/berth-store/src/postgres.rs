@@ -323,6 +323,15 @@ async fn fetch(
     if revision < 1 {
         return Ok(Vec::new());
     }
+    // Each index leads to answers only. The planner cannot know it and would rather walk the history, which is how reads
+    // would become slower with every revision.
+    sqlx::raw_sql(
+        "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; \
+         SET LOCAL jit = off",
+    )
+    .execute(&mut *connection)
+    .await
+    .map_err(Error::database("reading a revision's documents"))?;
     let nodes = ranges::nodes(revision, latest);
     sqlx::query(select)
         .bind(revision)

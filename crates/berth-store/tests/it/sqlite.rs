@@ -85,6 +85,32 @@ async fn files_of_others_are_left_alone() {
     assert!(matches!(error, Error::File { .. }), "{error:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn programs_that_start_together_make_the_schema_once() {
+    for _ in 0..5 {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tasks = tokio::task::JoinSet::new();
+        for number in 0..8 {
+            let path = folder.path().join("berth.db");
+            tasks.spawn(async move {
+                let store = SqliteStore::open(&path, SealingKeys::none()).await.unwrap();
+                let documents = [document(&number.to_string(), json!(1))];
+                store
+                    .put_bucket(&number.to_string(), &documents, Write::at(1))
+                    .await
+                    .unwrap();
+                store.close().await;
+            });
+        }
+        tasks.join_all().await;
+        let store = SqliteStore::open(&folder.path().join("berth.db"), SealingKeys::none())
+            .await
+            .unwrap();
+        assert_eq!(store.documents(8).await.unwrap().len(), 8);
+        assert_eq!(store.check().await.unwrap().problems, []);
+    }
+}
+
 #[tokio::test]
 async fn addresses_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
