@@ -10,6 +10,7 @@
 )]
 
 mod architecture;
+mod fuzz;
 mod generate;
 mod node;
 mod steps;

@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    architecture, generate, node,
+    architecture, fuzz, generate, node,
     test_totals::TestTotals,
     tools::{self, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE, Tool},
     workspace::Workspace,
@@ -43,6 +43,8 @@ enum Action {
     CargoTest(&'static [&'static str]),
     /// A check that is part of this program.
     Function(fn(&Workspace) -> Result<()>),
+    /// A check that finds out itself whether it can run here; its answer is the reason if it cannot.
+    Possible(fn(&Workspace) -> Result<Option<String>>),
 }
 
 /// All steps, in the order in which they run: quick ones first, the tests last.
@@ -100,6 +102,13 @@ pub(crate) const STEPS: &[Step] = &[
         name: "node",
         why: "the executable for nodes is static and small",
         action: Action::Function(node::build),
+        needs: &[],
+        better_with: &[],
+    },
+    Step {
+        name: "fuzz",
+        why: "no input of a short search breaks a reader or a merge",
+        action: Action::Possible(fuzz::run),
         needs: &[],
         better_with: &[],
     },
@@ -162,20 +171,24 @@ pub(crate) fn run(workspace: &Workspace, only: &[String]) -> Result<()> {
         let step_start = now();
         let outcome = step.run(workspace, &mut report);
         finished(step.name, step_start.elapsed());
-        if let Err(error) = outcome {
-            if let Some(totals) = report.totals {
-                println!("{}", summary(totals));
+        match outcome {
+            Ok(true) => report.ran.push(step.name),
+            Ok(false) => {}
+            Err(error) => {
+                if let Some(totals) = report.totals {
+                    println!("{}", summary(totals));
+                }
+                return Err(error.context(format!("step `{}` failed", step.name)));
             }
-            return Err(error.context(format!("step `{}` failed", step.name)));
         }
-        report.ran.push(step.name);
     }
     print!("{}", report.closing_lines(start.elapsed()));
     Ok(())
 }
 
 impl Step {
-    fn run(&self, workspace: &Workspace, report: &mut Report) -> Result<()> {
+    /// Whether the step ran. If not, the report has the reason.
+    fn run(&self, workspace: &Workspace, report: &mut Report) -> Result<bool> {
         match self.action {
             Action::Cargo(arguments, environment) => {
                 let mut command = workspace.cargo();
@@ -184,7 +197,7 @@ impl Step {
                 if !status.success() {
                     bail!("`cargo {}` ended with {status}", arguments.join(" "));
                 }
-                Ok(())
+                Ok(true)
             }
             Action::CargoTest(arguments) => {
                 let mut command = workspace.cargo();
@@ -200,9 +213,15 @@ impl Step {
                 if totals.passed == 0 {
                     bail!("`cargo {}` ran no test at all", arguments.join(" "));
                 }
-                Ok(())
+                Ok(true)
             }
-            Action::Function(check) => check(workspace),
+            Action::Function(check) => check(workspace).map(|()| true),
+            Action::Possible(check) => {
+                let reason = check(workspace)?;
+                let ran = reason.is_none();
+                report.could_not_run.extend(reason);
+                Ok(ran)
+            }
         }
     }
 }

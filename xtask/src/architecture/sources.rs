@@ -37,7 +37,7 @@ pub fn source_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
         fs::read_to_string(workspace.root().join(path)).with_context(|| format!("cannot read {}", path.display()))
     };
     let mut violations = Vec::new();
-    for folder in ["crates", "xtask"] {
+    for folder in ["crates", "xtask", "fuzz"] {
         for path in workspace.rust_files(folder)? {
             violations.extend(
                 file_complaints(&read(&path)?)
