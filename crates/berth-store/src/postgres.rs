@@ -327,7 +327,7 @@ async fn fetch(
     // would become slower with every revision.
     sqlx::raw_sql(
         "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; \
-         SET LOCAL jit = off",
+         SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off",
     )
     .execute(&mut *connection)
     .await
