@@ -275,6 +275,16 @@ async fn latest(connection: &mut PgConnection) -> Result<i64, Error> {
         .map_err(Error::database("reading the newest revision"))
 }
 
+/// For the rest of the transaction. Each index leads to answers only, which the planner cannot know: it would rather walk
+/// the history, so that reads became slower with every revision, or start workers, which takes longer than the read.
+const BY_INDEX_ALONE: &str = "\
+    SET LOCAL enable_seqscan = off; \
+    SET LOCAL enable_hashjoin = off; \
+    SET LOCAL enable_mergejoin = off; \
+    SET LOCAL max_parallel_workers_per_gather = 0; \
+    SET LOCAL plan_cache_mode = force_custom_plan; \
+    SET LOCAL jit = off";
+
 /// The rows of one revision; each part of the union has an index that leads to answers only.
 macro_rules! select_revision {
     ($columns:literal) => {
@@ -323,15 +333,10 @@ async fn fetch(
     if revision < 1 {
         return Ok(Vec::new());
     }
-    // Each index leads to answers only. The planner cannot know it and would rather walk the history, which is how reads
-    // would become slower with every revision.
-    sqlx::raw_sql(
-        "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; \
-         SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off",
-    )
-    .execute(&mut *connection)
-    .await
-    .map_err(Error::database("reading a revision's documents"))?;
+    sqlx::raw_sql(BY_INDEX_ALONE)
+        .execute(&mut *connection)
+        .await
+        .map_err(Error::database("reading a revision's documents"))?;
     let nodes = ranges::nodes(revision, latest);
     sqlx::query(select)
         .bind(revision)
