@@ -1,6 +1,6 @@
 //! Every command on the shipped examples: what the README shows is what people get.
 
-use std::{ffi::OsString, sync::Arc};
+use std::{ffi::OsString, fmt::Write as _, sync::Arc};
 
 use berth::{Exit, Io};
 use berth_pools::Timestamp;
@@ -60,6 +60,38 @@ fn every_mistake_is_found_where_its_file_says() {
 }
 
 /// In this process: a panic fails the test by itself, and many runs cost little.
+/// What the other commands still answer beside a mistake, and with which verdict; the findings themselves are above.
+#[test]
+fn every_command_answers_as_far_as_a_mistake_lets_it() {
+    let nodes = "--nodes examples/telco-cluster/nodes.yaml";
+    for command in ["resolve", "explain", "pools", "plan", "selector"] {
+        let mut answers = String::new();
+        for (code, file) in mistakes() {
+            let words = match command {
+                "explain" => {
+                    let names = at_root(&format!("resolve -f {file} -o name")).stdout;
+                    let Some(node) = names.lines().next().and_then(|name| name.strip_prefix("node/")) else {
+                        continue;
+                    };
+                    format!("explain -f {file} --node {node}")
+                }
+                "plan" => format!("plan -f {file} {nodes} -o name"),
+                "selector" => format!("selector --invert -f {file} -o json"),
+                _ => format!("{command} -f {file} -o wide"),
+            };
+            let outcome = at_root(&words);
+            writeln!(
+                answers,
+                "== {code}: exit {}\n{}",
+                outcome.exit,
+                outcome.stdout.trim_end()
+            )
+            .unwrap();
+        }
+        insta::assert_snapshot!(format!("mistakes_{command}"), answers);
+    }
+}
+
 #[test]
 fn no_command_falls_over_a_mistake() {
     for (_, file) in mistakes() {
