@@ -66,6 +66,10 @@ const RULES: &[Rule] = &[
         forbidden: &[NO_INPUT_OUTPUT],
     },
     Rule {
+        crate_name: "berth-iso",
+        forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
         crate_name: "berth-labels",
         forbidden: &[NO_INPUT_OUTPUT, SMALL],
     },
