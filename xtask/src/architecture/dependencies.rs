@@ -42,8 +42,14 @@ const NO_CLUSTER_OR_HTTP: Forbidden = Forbidden {
     why: "the store speaks to its database alone; HTTP and the cluster are its callers' business",
 };
 
-const NO_CLUSTER_OR_DATABASE: Forbidden = Forbidden {
-    packages: &["kube", "kube-client", "sqlx", "reqwest"],
+const NO_CLUSTER_OR_HTTP_BESIDE_THE_STORE: Forbidden = Forbidden {
+    packages: &["kube", "kube-client", "axum", "hyper", "reqwest"],
+    why: "the API and the command line share it; how they are asked is their business, and the database is the store's",
+};
+
+/// sqlx comes in through the store, which the API serves; the server itself speaks no SQL.
+const NO_CLUSTER: Forbidden = Forbidden {
+    packages: &["kube", "kube-client", "reqwest"],
     why: "the server is handed what it serves; where that comes from is its callers' business",
 };
 
@@ -82,8 +88,12 @@ const RULES: &[Rule] = &[
         forbidden: &[NO_INPUT_OUTPUT],
     },
     Rule {
+        crate_name: "berth-repository",
+        forbidden: &[NO_CLUSTER_OR_HTTP_BESIDE_THE_STORE],
+    },
+    Rule {
         crate_name: "berth-server",
-        forbidden: &[NO_CLUSTER_OR_DATABASE],
+        forbidden: &[NO_CLUSTER],
     },
     Rule {
         crate_name: "berth-site",

@@ -1,0 +1,458 @@
+//! Shipyard's staging: collections are loaded into a buffer and committed together.
+//!
+//! There is no buffer as a thing of its own. Tags say which revision is the committed one, and what is newer is the
+//! buffer. Loading and committing hold one lock, so they come one after the other, also on several servers.
+
+mod error;
+mod version;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use berth_documents::deckhand::{BucketChange, DeckhandDocument, Listing, Query, ValidationStatus};
+use berth_store::{Conflict, DocumentChange, Revision, StagedVersions, Write};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+pub use self::{
+    error::ConfigdocsError,
+    version::{BufferMode, Version},
+};
+use crate::{
+    error::Error,
+    filed::FiledDocument,
+    repository::Repository,
+    site_rules::{DocumentRules, ValidationMessage, failed_validation, missing_validation},
+    validations::ValidationVerdict,
+};
+
+/// The lock that loading and committing hold.
+pub const LOCK_NAME: &str = "configdocs_update";
+/// How long the lock is held at most, should its owner not live to give it back.
+pub const LOCK_SECONDS: i64 = 60;
+
+/// The tag of a committed revision.
+const COMMITTED_TAG: &str = "committed";
+
+/// Staging on top of a repository.
+#[derive(Clone, Debug)]
+pub struct Configdocs {
+    repository: Arc<Repository>,
+    rules: Arc<dyn DocumentRules>,
+}
+
+/// How to load a collection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// What to do with what the buffer has already.
+    pub mode: BufferMode,
+    /// Whether the collection may become empty.
+    pub empty_collection: bool,
+}
+
+/// A collection that was loaded into the buffer.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The buffer.
+    pub revision: Revision,
+    /// What happened to each document.
+    pub changes: BTreeMap<Arc<berth_documents::deckhand::Identity>, DocumentChange>,
+    /// What is wrong with the documents of the buffer by their schemas. It is loaded all the same.
+    pub messages: Vec<ValidationMessage>,
+}
+
+/// How to commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommitOptions {
+    /// Whether to commit also what is not sound.
+    pub force: bool,
+    /// Whether only to validate.
+    pub dry_run: bool,
+}
+
+/// What became of a commit.
+#[derive(Clone, Debug)]
+pub struct Commitment {
+    /// The revision of the buffer.
+    pub revision: u64,
+    /// Whether it is the committed one now.
+    pub committed: bool,
+    /// What was asked for.
+    pub options: CommitOptions,
+    /// Everything that validation found.
+    pub messages: Vec<ValidationMessage>,
+}
+
+/// How a collection stands in two versions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Collection {
+    /// The name.
+    pub collection_name: String,
+    /// The older version.
+    pub base_version: Version,
+    /// Its revision; 0 when there is none.
+    pub base_revision: u64,
+    /// `present` or `not present`.
+    pub base_status: &'static str,
+    /// The newer version.
+    pub new_version: Version,
+    /// Its revision; 0 when there is none.
+    pub new_revision: u64,
+    /// `unmodified`, `modified`, `created` or `deleted`.
+    pub new_status: &'static str,
+}
+
+impl Configdocs {
+    /// Staging in a repository; a commit asks the rules.
+    pub fn new(repository: Arc<Repository>, rules: Arc<dyn DocumentRules>) -> Self {
+        Self { repository, rules }
+    }
+
+    /// The repository behind it.
+    pub fn repository(&self) -> &Arc<Repository> {
+        &self.repository
+    }
+
+    /// Which revisions are in which stage.
+    ///
+    /// # Errors
+    /// When the store cannot be asked.
+    pub async fn staged(&self) -> Result<StagedVersions, Error> {
+        Ok(self.repository.store().staged().await?)
+    }
+
+    /// Loads a collection into the buffer. `owner` is a name that nobody else uses at the same time.
+    ///
+    /// # Errors
+    /// [`ConfigdocsError`] says which; the buffer is as it was then, except that a buffer to be replaced may be the
+    /// committed revision again.
+    pub async fn load(
+        &self,
+        collection: &str,
+        documents: &[Arc<DeckhandDocument>],
+        options: LoadOptions,
+        now: i64,
+        owner: &str,
+    ) -> Result<Loaded, ConfigdocsError> {
+        if documents.is_empty() && !options.empty_collection {
+            return Err(ConfigdocsError::EmptyCollection {
+                collection: collection.to_owned(),
+            });
+        }
+        self.locked(now, owner, self.load_locked(collection, documents, options, now))
+            .await
+    }
+
+    async fn load_locked(
+        &self,
+        collection: &str,
+        documents: &[Arc<DeckhandDocument>],
+        options: LoadOptions,
+        now: i64,
+    ) -> Result<Loaded, ConfigdocsError> {
+        let staged = self.staged().await?;
+        let buffered = self.buffered(&staged).await?;
+        let is_empty = buffered.values().all(|change| *change == BucketChange::Unmodified);
+        if !is_empty {
+            let differs = |change: &BucketChange| *change != BucketChange::Unmodified;
+            match options.mode {
+                BufferMode::Replace => {
+                    let to = staged.committed.unwrap_or_default();
+                    self.repository.rollback(to, Write::at(now)).await?;
+                }
+                BufferMode::Append if !buffered.get(collection).is_some_and(differs) => {}
+                BufferMode::Append | BufferMode::RejectOnContents => {
+                    return Err(ConfigdocsError::BufferNotEmpty { mode: options.mode });
+                }
+            }
+        }
+        let suitable = |error: Error| match error {
+            Error::Store(berth_store::Error::Conflict(conflict @ Conflict::Duplicate { .. })) => {
+                ConfigdocsError::ElsewhereToo { conflict }
+            }
+            error if error.status() < 500 => ConfigdocsError::Unsuitable(Box::new(error)),
+            error => ConfigdocsError::Repository(error),
+        };
+        // Tried out first, because a revision that changes nothing shall not be made.
+        let trial = self
+            .repository
+            .put_bucket(collection, documents, Write::at(now).dry_run())
+            .await
+            .map_err(suitable)?;
+        if trial.revision.is_none() || trial.changes.values().all(|it| *it == DocumentChange::Unmodified) {
+            return Err(ConfigdocsError::NothingNew {
+                collection: collection.to_owned(),
+            });
+        }
+        let put = self
+            .repository
+            .put_bucket(collection, documents, Write::at(now))
+            .await
+            .map_err(suitable)?;
+        let revision = put.revision.ok_or_else(|| ConfigdocsError::NothingNew {
+            collection: collection.to_owned(),
+        })?;
+        Ok(Loaded {
+            revision,
+            changes: put.changes,
+            messages: put.violations.iter().map(Into::into).collect(),
+        })
+    }
+
+    /// Validates the buffer and makes it the committed revision. `owner` as for [`load`](Self::load).
+    ///
+    /// # Errors
+    /// [`ConfigdocsError::BufferEmpty`], [`ConfigdocsError::Locked`]. That the documents are not sound is no error but an
+    /// answer.
+    pub async fn commit(&self, options: CommitOptions, now: i64, owner: &str) -> Result<Commitment, ConfigdocsError> {
+        self.locked(now, owner, self.commit_locked(options)).await
+    }
+
+    async fn commit_locked(&self, options: CommitOptions) -> Result<Commitment, ConfigdocsError> {
+        let staged = self.staged().await?;
+        let buffered = self.buffered(&staged).await?;
+        let Some(buffer) = staged
+            .buffer
+            .filter(|_| buffered.values().any(|change| *change != BucketChange::Unmodified))
+        else {
+            return Err(ConfigdocsError::BufferEmpty);
+        };
+        let messages = self.validate(buffer).await?;
+        let is_sound = !messages.iter().any(|message| message.error);
+        let committed = !options.dry_run && (is_sound || options.force);
+        if committed {
+            let data = Some(Value::Object(Map::new()));
+            self.repository.put_tag(buffer, COMMITTED_TAG, data).await?;
+        }
+        Ok(Commitment {
+            revision: buffer,
+            committed,
+            options,
+            messages,
+        })
+    }
+
+    /// Everything that validation finds in a revision. Documents that cannot be rendered are not looked at further.
+    ///
+    /// # Errors
+    /// When the revision cannot be read.
+    pub async fn validate(&self, revision: u64) -> Result<Vec<ValidationMessage>, Error> {
+        let rendering = match self.repository.rendering(revision).await {
+            Ok(rendering) => rendering,
+            Err(Error::Render(errors)) => return Ok(errors.iter().map(Into::into).collect()),
+            Err(error) => return Err(error),
+        };
+        let mut messages: Vec<ValidationMessage> = Vec::new();
+        let validations = self.repository.validations(revision).await?;
+        for summary in validations.summaries() {
+            match summary.verdict {
+                ValidationVerdict::Missing => messages.push(missing_validation(&summary.name)),
+                ValidationVerdict::Counted(ValidationStatus::Failure) => {
+                    let failed = validations
+                        .named(&summary.name)
+                        .filter(|entry| entry.status() == ValidationStatus::Failure);
+                    messages.extend(failed.flat_map(|entry| failed_validation(&entry.name, &entry.report)));
+                }
+                ValidationVerdict::Counted(ValidationStatus::Success) | ValidationVerdict::Ignored(_) => {}
+            }
+        }
+        let Some(rendering) = rendering else {
+            return Ok(messages);
+        };
+        for message in rendering.violations.iter().map(ValidationMessage::from) {
+            // The report that was filed when the documents came has some of them already.
+            let known = |other: &ValidationMessage| other.message == message.message && named(other) == named(&message);
+            if !messages.iter().any(known) {
+                messages.push(message);
+            }
+        }
+        let rules = Arc::clone(&self.rules);
+        let found = tokio::task::spawn_blocking(move || rules.check(&rendering.documents)).await;
+        messages.extend(found.map_err(|_| Error::Interrupted)?);
+        Ok(messages)
+    }
+
+    /// How every collection stands in two versions, the older one first whatever their order. Without versions: what the
+    /// buffer would change.
+    ///
+    /// # Errors
+    /// [`ConfigdocsError::VersionNotFound`], [`ConfigdocsError::SameVersion`].
+    pub async fn collections(&self, versions: Option<(Version, Version)>) -> Result<Vec<Collection>, ConfigdocsError> {
+        let staged = self.staged().await?;
+        let ((base, base_revision), (new, new_revision)) = match versions {
+            None => {
+                let committed = staged.committed.unwrap_or_default();
+                let buffer = staged.buffer.unwrap_or(committed);
+                ((Version::Committed, committed), (Version::Buffer, buffer))
+            }
+            Some((one, other)) if one == other => return Err(ConfigdocsError::SameVersion),
+            Some((one, other)) => {
+                let (base, new) = (one.min(other), one.max(other));
+                let number = |version: Version| {
+                    version
+                        .revision(&staged)
+                        .ok_or(ConfigdocsError::VersionNotFound { version })
+                };
+                ((base, number(base)?), (new, number(new)?))
+            }
+        };
+        let changes = self.repository.diff(base_revision, new_revision).await?;
+        let before = match base_revision {
+            0 => None,
+            revision => Some(self.repository.store().revision(revision).await.map_err(Error::from)?),
+        };
+        let present = |name: &str| before.as_ref().is_some_and(|revision| revision.buckets.contains(name));
+        Ok(changes
+            .into_iter()
+            .map(|(collection_name, change)| Collection {
+                base_version: base,
+                base_revision,
+                base_status: if present(&collection_name) {
+                    "present"
+                } else {
+                    "not present"
+                },
+                new_version: new,
+                new_revision,
+                new_status: change.as_str(),
+                collection_name,
+            })
+            .collect())
+    }
+
+    /// The documents of a collection as they are written. The buffer has only what differs from the committed revision.
+    ///
+    /// # Errors
+    /// [`ConfigdocsError::NoDocuments`].
+    pub async fn collection(&self, collection: &str, version: Version) -> Result<Vec<FiledDocument>, ConfigdocsError> {
+        let missing = || ConfigdocsError::NoDocuments {
+            collection: collection.to_owned(),
+            version,
+        };
+        let staged = self.staged().await?;
+        if version == Version::Buffer {
+            let buffered = self.buffered(&staged).await?;
+            let change = buffered.get(collection).copied();
+            if change.is_none_or(|change| change == BucketChange::Unmodified) {
+                return Err(missing());
+            }
+        }
+        let revision = version.revision(&staged).ok_or_else(missing)?;
+        let parameters = [("status.bucket", collection)];
+        let query = Query::parse(Listing::Documents, parameters).map_err(Error::from)?;
+        let documents = self.repository.documents(revision, &query).await?;
+        if documents.is_empty() && version != Version::Buffer {
+            return Err(missing());
+        }
+        Ok(documents)
+    }
+
+    /// The rendered documents of a version.
+    ///
+    /// # Errors
+    /// [`ConfigdocsError::VersionNotFound`], [`ConfigdocsError::NotRendered`].
+    pub async fn rendered(&self, version: Version, query: &Query) -> Result<Vec<FiledDocument>, ConfigdocsError> {
+        let staged = self.staged().await?;
+        let revision = version
+            .revision(&staged)
+            .ok_or(ConfigdocsError::VersionNotFound { version })?;
+        let rendered = self.repository.rendered_documents(revision, query).await;
+        rendered.map_err(|error| match error {
+            error @ (Error::Render(_) | Error::Invalid { .. }) => ConfigdocsError::NotRendered(Box::new(error)),
+            error => error.into(),
+        })
+    }
+
+    /// What the buffer changes, by collection; empty when there is no buffer.
+    async fn buffered(&self, staged: &StagedVersions) -> Result<BTreeMap<String, BucketChange>, Error> {
+        match staged.buffer {
+            None => Ok(BTreeMap::new()),
+            Some(buffer) => self.repository.diff(staged.committed.unwrap_or_default(), buffer).await,
+        }
+    }
+
+    /// Does something while nobody else loads or commits.
+    async fn locked<T>(
+        &self,
+        now: i64,
+        owner: &str,
+        work: impl Future<Output = Result<T, ConfigdocsError>>,
+    ) -> Result<T, ConfigdocsError> {
+        let store = self.repository.store();
+        let until = now.saturating_add(LOCK_SECONDS * 1_000_000);
+        store
+            .acquire_lock(LOCK_NAME, owner, now, until)
+            .await
+            .map_err(|error| match error {
+                berth_store::Error::Conflict(Conflict::Locked { .. }) => ConfigdocsError::Locked,
+                error => Error::from(error).into(),
+            })?;
+        let result = work.await;
+        // The lock ends by itself, so failing to give it back is no reason to hide what was done.
+        let _ = store.release_lock(LOCK_NAME, owner).await;
+        result
+    }
+}
+
+fn named(message: &ValidationMessage) -> Option<(&Value, &Value)> {
+    let document = message.documents.first()?;
+    Some((document.get("schema")?, document.get("name")?))
+}
+
+impl Loaded {
+    /// The answer as Shipyard gives it.
+    pub fn to_json(&self) -> Value {
+        status_document(&self.messages, "", false)
+    }
+}
+
+impl Commitment {
+    /// Whether nothing that was found keeps the documents from being committed.
+    pub fn is_sound(&self) -> bool {
+        !self.messages.iter().any(|message| message.error)
+    }
+
+    /// The HTTP status of the answer.
+    pub fn status(&self) -> u16 {
+        if self.is_sound() || self.options.dry_run || self.committed {
+            200
+        } else {
+            400
+        }
+    }
+
+    /// The answer as Shipyard gives it.
+    pub fn to_json(&self) -> Value {
+        let suffix = if self.options.dry_run {
+            " DRYRUN"
+        } else if self.committed && !self.is_sound() {
+            " FORCED SUCCESS"
+        } else {
+            ""
+        };
+        status_document(&self.messages, suffix, self.status() == 200)
+    }
+}
+
+fn status_document(messages: &[ValidationMessage], suffix: &str, accepted: bool) -> Value {
+    let errors = messages.iter().filter(|message| message.error).count();
+    let (status, message) = if errors == 0 {
+        ("Success", "Validations succeeded")
+    } else {
+        ("Failure", "Validations failed")
+    };
+    let code = if errors == 0 || accepted {
+        "200 OK"
+    } else {
+        "400 Bad Request"
+    };
+    json!({
+        "kind": "Status",
+        "apiVersion": "v1.0",
+        "metadata": {},
+        "status": status,
+        "message": format!("{message}{suffix}"),
+        "reason": "Validation",
+        "details": {"errorCount": errors, "messageList": messages},
+        "code": code,
+    })
+}

@@ -1,0 +1,37 @@
+//! What can be done with documents in revisions: the operations that the HTTP API and the command line share.
+//!
+//! ```text
+//!  HTTP routes ──┐                     ┌─► Store (SQLite, PostgreSQL, memory)
+//!                ├──► Repository ──────┼─► deckhand (form, rendering, validation, differences)
+//!  commands ─────┘     └ Configdocs ───┴─► SiteRules (everything that `berth lint` knows)
+//! ```
+//!
+//! [`Repository`] follows Deckhand: buckets, revisions, documents as written and as rendered, differences, tags, rollback
+//! and validations. [`Configdocs`] follows Shipyard: collections are loaded into a buffer and committed when the whole site
+//! is sound. Errors carry the status and the class name that Deckhand answers with.
+//!
+//! There is no HTTP in here. The clock and the name under which a lock is held are passed in.
+
+mod body;
+mod configdocs;
+mod error;
+mod filed;
+mod repository;
+mod revisions;
+mod site_rules;
+mod snapshots;
+mod time;
+mod validations;
+
+pub use body::{BodyError, read_documents, read_object, read_values};
+pub use configdocs::{
+    BufferMode, Collection, CommitOptions, Commitment, Configdocs, ConfigdocsError, LOCK_NAME, LOCK_SECONDS,
+    LoadOptions, Loaded, Version,
+};
+pub use error::Error;
+pub use filed::{FiledDocument, Secrets};
+pub use repository::{Put, Repository};
+pub use revisions::{RevisionQuery, RevisionView, revision_list};
+pub use site_rules::{DocumentRules, Level, NoRules, SiteRules, ValidationMessage, site_texts};
+pub use time::timestamp;
+pub use validations::{ValidationEntry, ValidationSummary, ValidationVerdict, Validations};

@@ -1,0 +1,309 @@
+//! Deckhand's operations on a store.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use berth_documents::deckhand::{
+    self, BucketChange, DeckhandDocument, DeepDiff, Identity, Query, RenderedDocument, SCHEMA_VALIDATION, Violation,
+    validation_entry,
+};
+use berth_store::{DocumentChange, PutResult, Revision, RevisionFilter, Store, Write};
+use serde_json::{Map, Value};
+
+use crate::{
+    error::Error,
+    filed::FiledDocument,
+    revisions::{RevisionQuery, RevisionView},
+    snapshots::{Rendering, Snapshot, Snapshots},
+    validations::{ValidationEntry, Validations},
+};
+
+/// Documents in revisions, and everything that can be asked of them.
+#[derive(Debug)]
+pub struct Repository {
+    store: Arc<dyn Store>,
+    snapshots: Snapshots,
+}
+
+/// What a write to a bucket did, or would do.
+#[derive(Clone, Debug)]
+pub struct Put {
+    /// The new revision. Nothing when an empty bucket was emptied again, which makes none.
+    pub revision: Option<Revision>,
+    /// The documents of the request with the number of the new revision.
+    pub documents: Vec<FiledDocument>,
+    /// What happened to each document of the request, and which documents are gone.
+    pub changes: BTreeMap<Arc<Identity>, DocumentChange>,
+    /// How documents of the revision do not meet their schemas. They are stored all the same, and the finding is filed
+    /// as a validation. A write that is only tried out is not validated.
+    pub violations: Vec<Violation>,
+}
+
+impl Repository {
+    /// The repository in a store.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            snapshots: Snapshots::default(),
+        }
+    }
+
+    /// The store behind it.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Replaces everything in a bucket, and files whether the documents meet their schemas.
+    ///
+    /// # Errors
+    /// As [`Store::put_bucket`].
+    pub async fn put_bucket(
+        &self,
+        bucket: &str,
+        documents: &[Arc<DeckhandDocument>],
+        write: Write,
+    ) -> Result<Put, Error> {
+        let PutResult { revision, changes } = self.store.put_bucket(bucket, documents, write).await?;
+        let number = revision.as_ref().map_or(0, |revision| revision.id);
+        let bucket: Arc<str> = Arc::from(bucket);
+        let filed = documents.iter().map(|document| FiledDocument {
+            document: Arc::clone(document),
+            data: Arc::clone(document.data()),
+            bucket: Arc::clone(&bucket),
+            revision: number,
+        });
+        let mut put = Put {
+            documents: filed.collect(),
+            changes,
+            violations: Vec::new(),
+            revision,
+        };
+        if let Some(revision) = put.revision.as_ref().filter(|_| !write.dry_run) {
+            put.violations = self.file_violations(revision, write.now).await.unwrap_or_default();
+        }
+        Ok(put)
+    }
+
+    /// The revision is there when this runs. What goes wrong here must not look as if it were not, and the report follows
+    /// from the documents: whoever asks for it gets it all the same.
+    async fn file_violations(&self, revision: &Revision, now: i64) -> Result<Vec<Violation>, Error> {
+        let snapshot = self.snapshots.read(self.store.as_ref(), revision).await?;
+        let violations = snapshot.violations_as_written();
+        let report = validation_entry(&violations);
+        self.store
+            .add_validation(revision.id, SCHEMA_VALIDATION, &report, now)
+            .await?;
+        Ok(violations)
+    }
+
+    /// Makes a new revision with the documents of an earlier one; 0 is the empty revision.
+    ///
+    /// # Errors
+    /// As [`Store::rollback`].
+    pub async fn rollback(&self, to: u64, write: Write) -> Result<PutResult, Error> {
+        let result = self.store.rollback(to, write).await?;
+        if let Some(revision) = result.revision.as_ref().filter(|_| !write.dry_run) {
+            let _ = self.file_violations(revision, write.now).await;
+        }
+        Ok(result)
+    }
+
+    /// Removes everything.
+    ///
+    /// # Errors
+    /// As [`Store::delete_all`].
+    pub async fn delete_all(&self) -> Result<(), Error> {
+        Ok(self.store.delete_all().await?)
+    }
+
+    /// Revisions, oldest first unless the query asks for another order.
+    ///
+    /// # Errors
+    /// As [`Store::revisions`].
+    pub async fn revisions(&self, query: &RevisionQuery) -> Result<Vec<Revision>, Error> {
+        let filter = RevisionFilter {
+            tags: query.tags.clone(),
+        };
+        let mut revisions = self.store.revisions(&filter).await?;
+        query.apply(&mut revisions);
+        Ok(revisions)
+    }
+
+    /// One revision with what its validation policies make of it.
+    ///
+    /// # Errors
+    /// [`berth_store::Error::RevisionNotFound`].
+    pub async fn revision(&self, id: u64) -> Result<RevisionView, Error> {
+        let revision = self.store.revision(id).await?;
+        let (snapshot, validations) = self.validations_of(&revision).await?;
+        let report = validations.report(&snapshot);
+        Ok(RevisionView { revision, report })
+    }
+
+    /// The documents of a revision as they are written.
+    ///
+    /// # Errors
+    /// [`berth_store::Error::RevisionNotFound`].
+    pub async fn documents(&self, revision: u64, query: &Query) -> Result<Vec<FiledDocument>, Error> {
+        let Some(snapshot) = self.snapshot(revision).await? else {
+            return Ok(Vec::new());
+        };
+        Ok(query.apply(snapshot.documents.clone(), FiledDocument::view))
+    }
+
+    /// The documents of a revision after layering and substitution, all of which meet their schemas.
+    ///
+    /// # Errors
+    /// [`berth_store::Error::RevisionNotFound`], [`Error::Render`], [`Error::Invalid`].
+    pub async fn rendered_documents(&self, revision: u64, query: &Query) -> Result<Vec<FiledDocument>, Error> {
+        let Some(snapshot) = self.snapshot(revision).await? else {
+            return Ok(Vec::new());
+        };
+        let rendering = self.snapshots.render(&snapshot).await?;
+        if !rendering.violations.is_empty() {
+            return Err(Error::Invalid {
+                violations: rendering.violations.clone(),
+            });
+        }
+        Ok(query.apply(rendering.documents.clone(), FiledDocument::view))
+    }
+
+    /// What happened to each bucket between two revisions, in whichever order they are given.
+    ///
+    /// # Errors
+    /// [`berth_store::Error::RevisionNotFound`].
+    pub async fn diff(&self, one: u64, other: u64) -> Result<BTreeMap<String, BucketChange>, Error> {
+        let documents = |snapshot: Option<Arc<Snapshot>>| {
+            let filed = snapshot.iter().flat_map(|snapshot| &snapshot.documents);
+            filed
+                .map(|filed| (filed.bucket.as_ref().to_owned(), Arc::clone(&filed.document)))
+                .collect::<Vec<_>>()
+        };
+        let (before, after) = (
+            documents(self.snapshot(one).await?),
+            documents(self.snapshot(other).await?),
+        );
+        Ok(deckhand::diff(
+            &deckhand::Revision {
+                number: one,
+                documents: &before,
+            },
+            &deckhand::Revision {
+                number: other,
+                documents: &after,
+            },
+        ))
+    }
+
+    /// What happened to each rendered document from one revision to another. The data of encrypted documents stays hidden.
+    ///
+    /// # Errors
+    /// [`berth_store::Error::RevisionNotFound`], [`Error::Render`].
+    pub async fn deep_diff(&self, from: u64, to: u64) -> Result<DeepDiff, Error> {
+        let (before, after) = (self.rendered_by_bucket(from).await?, self.rendered_by_bucket(to).await?);
+        Ok(deckhand::deep_diff(
+            &deckhand::Revision {
+                number: from,
+                documents: &before,
+            },
+            &deckhand::Revision {
+                number: to,
+                documents: &after,
+            },
+        ))
+    }
+
+    async fn rendered_by_bucket(&self, revision: u64) -> Result<Vec<(String, RenderedDocument)>, Error> {
+        let Some(snapshot) = self.snapshot(revision).await? else {
+            return Ok(Vec::new());
+        };
+        let rendering = self.snapshots.render(&snapshot).await?;
+        let filed = rendering.documents.iter();
+        Ok(filed
+            .map(|filed| (filed.bucket.as_ref().to_owned(), filed.rendered()))
+            .collect())
+    }
+
+    /// Sets a tag of a revision, new or again, and gives its data back.
+    ///
+    /// # Errors
+    /// [`Error::TagData`], and as [`Store::put_tag`].
+    pub async fn put_tag(&self, revision: u64, tag: &str, data: Option<Value>) -> Result<Value, Error> {
+        let data = match data {
+            None | Some(Value::Null) => Value::Object(Map::new()),
+            Some(data @ Value::Object(_)) => data,
+            Some(other) => {
+                return Err(Error::TagData {
+                    data: other.to_string(),
+                });
+            }
+        };
+        self.store.put_tag(revision, tag, &data).await?;
+        Ok(data)
+    }
+
+    /// All reports of a revision's validations with what they amount to.
+    ///
+    /// # Errors
+    /// [`berth_store::Error::RevisionNotFound`].
+    pub async fn validations(&self, revision: u64) -> Result<Validations, Error> {
+        let revision = self.store.revision(revision).await?;
+        Ok(self.validations_of(&revision).await?.1)
+    }
+
+    /// Files the report of a validation.
+    ///
+    /// # Errors
+    /// [`Error::ValidationPayload`], and as [`Store::add_validation`].
+    pub async fn add_validation(
+        &self,
+        revision: u64,
+        name: &str,
+        report: Map<String, Value>,
+        now: i64,
+    ) -> Result<ValidationEntry, Error> {
+        let said = |key: &str| report.get(key).is_some_and(|value| !value.is_null() && value != "");
+        if !said("status") || !said("validator") {
+            return Err(Error::ValidationPayload);
+        }
+        let record = self
+            .store
+            .add_validation(revision, name, &Value::Object(report), now)
+            .await?;
+        Ok(record.into())
+    }
+
+    async fn validations_of(&self, revision: &Revision) -> Result<(Arc<Snapshot>, Validations), Error> {
+        let snapshot = self.snapshots.read(self.store.as_ref(), revision).await?;
+        let records = self.store.validations(revision.id).await?;
+        let validations = Validations::new(&snapshot, revision, records);
+        Ok((snapshot, validations))
+    }
+
+    /// Nothing for revision 0, which is empty and always there.
+    async fn snapshot(&self, revision: u64) -> Result<Option<Arc<Snapshot>>, Error> {
+        if revision == 0 {
+            return Ok(None);
+        }
+        let revision = self.store.revision(revision).await?;
+        Ok(Some(self.snapshots.read(self.store.as_ref(), &revision).await?))
+    }
+
+    /// A revision rendered, with what is wrong with it.
+    pub(crate) async fn rendering(&self, revision: u64) -> Result<Option<Arc<Rendering>>, Error> {
+        match self.snapshot(revision).await? {
+            Some(snapshot) => Ok(Some(self.snapshots.render(&snapshot).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// How many documents the last rendering of this revision had to work out; the rest was known.
+    ///
+    /// # Errors
+    /// As [`rendered_documents`](Self::rendered_documents).
+    pub async fn recomputed(&self, revision: u64) -> Result<usize, Error> {
+        Ok(self
+            .rendering(revision)
+            .await?
+            .map_or(0, |rendering| rendering.recomputed))
+    }
+}

@@ -1,0 +1,206 @@
+//! Revisions as they were read and rendered last, so that asking again costs little.
+//!
+//! A revision is never written again, so what was read of it stays true. Its number alone does not name it, because
+//! numbers start again when everything is deleted; number and time together do.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use berth_documents::deckhand::{
+    Change, DataSchemas, DeckhandDocument, Identity, RenderErrors, RenderOptions, Renderer, Violation,
+};
+use berth_store::{Revision, Store, StoredDocument};
+use tokio::sync::OnceCell;
+
+use crate::{error::Error, filed::FiledDocument};
+
+/// How many revisions are kept. Clients ask for the newest, the committed one, and the two of a comparison.
+const KEPT: usize = 4;
+
+/// The documents of a revision.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    number: u64,
+    created_at: i64,
+    pub(crate) documents: Vec<FiledDocument>,
+    rendered: OnceCell<Result<Arc<Rendering>, RenderErrors>>,
+}
+
+/// The documents of a revision as they are rendered.
+#[derive(Debug)]
+pub(crate) struct Rendering {
+    /// Each after all that it depends on.
+    pub(crate) documents: Vec<FiledDocument>,
+    /// How they do not meet their schemas.
+    pub(crate) violations: Vec<Violation>,
+    /// How many had to be worked out; the others were known from the revision rendered before.
+    pub(crate) recomputed: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Snapshots {
+    /// The one used last comes first.
+    kept: Mutex<VecDeque<Arc<Snapshot>>>,
+    workshop: Arc<Mutex<Workshop>>,
+}
+
+/// The renderer, with the documents that it has.
+#[derive(Debug, Default)]
+struct Workshop {
+    renderer: Option<Renderer>,
+    documents: HashMap<Arc<Identity>, Arc<DeckhandDocument>>,
+}
+
+impl Snapshots {
+    /// The documents of a revision.
+    pub(crate) async fn read(&self, store: &dyn Store, revision: &Revision) -> Result<Arc<Snapshot>, Error> {
+        if let Some(found) = self.find(revision) {
+            return Ok(found);
+        }
+        let stored = store.documents(revision.id).await?;
+        let known = self.known();
+        let mut buckets: HashMap<String, Arc<str>> = HashMap::new();
+        let documents = stored
+            .into_iter()
+            .map(|stored| {
+                let bucket = buckets
+                    .entry(stored.bucket.clone())
+                    .or_insert_with(|| Arc::from(stored.bucket.as_str()));
+                file(stored, Arc::clone(bucket), &known)
+            })
+            .collect::<Result<_, _>>()?;
+        let snapshot = Arc::new(Snapshot {
+            number: revision.id,
+            created_at: revision.created_at,
+            documents,
+            rendered: OnceCell::new(),
+        });
+        let mut kept = locked(&self.kept);
+        kept.retain(|kept| !kept.is(revision));
+        kept.push_front(Arc::clone(&snapshot));
+        kept.truncate(KEPT);
+        Ok(snapshot)
+    }
+
+    /// A revision rendered. Rendering runs on a thread of its own kind, as it may take a while.
+    pub(crate) async fn render(&self, snapshot: &Arc<Snapshot>) -> Result<Arc<Rendering>, Error> {
+        let render = || async {
+            let (workshop, work) = (Arc::clone(&self.workshop), Arc::clone(snapshot));
+            tokio::task::spawn_blocking(move || locked(&workshop).render(&work.documents).map(Arc::new))
+                .await
+                .map_err(|_| Error::Interrupted)
+        };
+        Ok(snapshot.rendered.get_or_try_init(render).await?.clone()?)
+    }
+
+    fn find(&self, revision: &Revision) -> Option<Arc<Snapshot>> {
+        let mut kept = locked(&self.kept);
+        let index = kept.iter().position(|kept| kept.is(revision))?;
+        let found = kept.remove(index)?;
+        kept.push_front(Arc::clone(&found));
+        Some(found)
+    }
+
+    /// Documents that are in memory already: most of them are in the next revision too.
+    fn known(&self) -> HashMap<Arc<Identity>, Arc<DeckhandDocument>> {
+        let newest = locked(&self.kept).front().map(Arc::clone);
+        let documents = newest.iter().flat_map(|snapshot| &snapshot.documents);
+        documents
+            .map(|filed| (Arc::clone(filed.document.identity()), Arc::clone(&filed.document)))
+            .collect()
+    }
+}
+
+impl Snapshot {
+    fn is(&self, revision: &Revision) -> bool {
+        (self.number, self.created_at) == (revision.id, revision.created_at)
+    }
+
+    /// Whether the documents meet their schemas as far as that can be said before rendering: of documents that are
+    /// complete as they are written.
+    pub(crate) fn violations_as_written(&self) -> Vec<Violation> {
+        let (schemas, mut violations) = DataSchemas::compile(self.documents.iter().map(|filed| &filed.document));
+        let complete = self.documents.iter().filter(|filed| {
+            let document = &filed.document;
+            !document.is_abstract() && document.parent_selector().is_empty() && document.substitutions().is_empty()
+        });
+        violations.extend(complete.flat_map(|filed| schemas.validate(&filed.rendered())));
+        violations
+    }
+}
+
+impl Workshop {
+    fn render(&mut self, filed: &[FiledDocument]) -> Result<Rendering, RenderErrors> {
+        let mut before = std::mem::take(&mut self.documents);
+        let mut changes = Vec::new();
+        for filed in filed {
+            let identity = filed.document.identity();
+            if before.remove(identity).as_ref() != Some(&filed.document) {
+                changes.push(Change::Put(Arc::clone(&filed.document)));
+            }
+            self.documents.insert(Arc::clone(identity), Arc::clone(&filed.document));
+        }
+        changes.extend(
+            before
+                .into_keys()
+                .map(|identity| Change::Remove(Identity::clone(&identity))),
+        );
+        let renderer = self
+            .renderer
+            .get_or_insert_with(|| Renderer::new([], RenderOptions::default()));
+        let result = renderer.render_again(changes)?;
+        let places: HashMap<&Identity, &FiledDocument> = filed
+            .iter()
+            .map(|filed| (filed.document.identity().as_ref(), filed))
+            .collect();
+        let (schemas, mut violations) = DataSchemas::compile(filed.iter().map(|filed| &filed.document));
+        violations.extend(schemas.validate_all(&result.documents));
+        let documents = result
+            .documents
+            .into_iter()
+            .filter_map(|rendered| {
+                let place = places.get(rendered.document.identity().as_ref())?;
+                Some(FiledDocument {
+                    bucket: Arc::clone(&place.bucket),
+                    revision: place.revision,
+                    document: rendered.document,
+                    data: rendered.data,
+                })
+            })
+            .collect();
+        Ok(Rendering {
+            documents,
+            violations,
+            recomputed: result.recomputed,
+        })
+    }
+}
+
+fn file(
+    stored: StoredDocument,
+    bucket: Arc<str>,
+    known: &HashMap<Arc<Identity>, Arc<DeckhandDocument>>,
+) -> Result<FiledDocument, Error> {
+    let revision = stored.revision;
+    let same = |document: &&Arc<DeckhandDocument>| {
+        stored.metadata_hash == document.metadata_hash().into()
+            && stored.data_hash().is_ok_and(|hash| hash == document.data_hash().into())
+    };
+    let document = match known.get(&stored.identity).filter(same) {
+        Some(document) => Arc::clone(document),
+        None => Arc::new(stored.into_document()?),
+    };
+    Ok(FiledDocument {
+        data: Arc::clone(document.data()),
+        document,
+        bucket,
+        revision,
+    })
+}
+
+/// What is locked here is whole at every moment, so a panic elsewhere is no reason to stop.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
