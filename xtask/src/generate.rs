@@ -4,6 +4,7 @@
 
 mod cli_reference;
 mod completions;
+mod crds;
 mod lint_reference;
 mod man;
 mod source;
@@ -22,7 +23,7 @@ use crate::workspace::Workspace;
 type Files = BTreeMap<PathBuf, String>;
 
 /// Folders that hold generated files only: a file in them that is not generated is left over from an older state.
-const OWNED_FOLDERS: &[&str] = &[man::FOLDER, completions::FOLDER];
+const OWNED_FOLDERS: &[&str] = &[man::FOLDER, completions::FOLDER, crds::FOLDER];
 
 /// What a lint's reference page needs to know.
 #[derive(Debug)]
@@ -76,6 +77,7 @@ fn files() -> Result<Files> {
     completions::add(&command, &mut files)?;
     cli_reference::add(&command, &mut files);
     lint_reference::add(&source::lints(), &mut files);
+    crds::add(&mut files);
     Ok(files)
 }
 

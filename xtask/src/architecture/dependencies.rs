@@ -53,6 +53,11 @@ const NO_CLUSTER: Forbidden = Forbidden {
     why: "the server is handed what it serves; where that comes from is its callers' business",
 };
 
+const NO_DATABASE_OR_SERVER: Forbidden = Forbidden {
+    packages: &["sqlx", "axum", "reqwest"],
+    why: "the controllers keep nothing outside the cluster; documents are handed to them",
+};
+
 /// Every crate of `crates/` has a line here, so a new crate cannot come in without a decision.
 const RULES: &[Rule] = &[
     Rule {
@@ -62,6 +67,10 @@ const RULES: &[Rule] = &[
     Rule {
         crate_name: "berth-boot",
         forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
+        crate_name: "berth-cluster",
+        forbidden: &[NO_DATABASE_OR_SERVER],
     },
     Rule {
         crate_name: "berth-documents",

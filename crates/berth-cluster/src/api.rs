@@ -1,0 +1,21 @@
+//! The resources that Berth adds to a cluster, as Rust types. Their CRDs are made from these types and committed in
+//! `crds/`, so that what is installed is what is read.
+
+mod berth;
+mod crds;
+mod label_rule;
+mod machine_config;
+mod schema;
+
+pub use self::{
+    berth::{
+        Berth, BerthSpec, BerthStatus, Followed, Machine, Phase, PoolPolicy, Preregister, Recreations, Taint,
+        TaintEffect,
+    },
+    crds::{CrdSet, crd_yaml, crds},
+    label_rule::{LabelRule, LabelRuleSpec, NameScope, RuleMatch},
+    machine_config::{
+        MachineConfig, MachineConfigPool, MachineConfigPoolSpec, MachineConfigPoolStatus, MachineConfigSpec,
+        PoolCondition, PoolConfiguration,
+    },
+};

@@ -1,0 +1,86 @@
+//! `LabelRule`: gives labels, or a pool, to the nodes it matches.
+
+use std::collections::BTreeMap;
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which nodes a rule is for, and what it gives them.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "berth.dev",
+    version = "v1alpha1",
+    kind = "LabelRule",
+    plural = "labelrules",
+    shortname = "lr",
+    category = "berth",
+    derive = "PartialEq",
+    doc = "A LabelRule gives labels, or a pool, to the nodes it matches.",
+    printcolumn = r#"{"name": "Priority", "type": "integer", "jsonPath": ".spec.priority"}"#,
+    printcolumn = r#"{"name": "Pool", "type": "string", "jsonPath": ".spec.pool"}"#,
+    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#
+)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [
+    {
+        "rule": "has(self.labels) && size(self.labels) > 0 || has(self.pool)",
+        "message": "a rule gives labels or a pool",
+    },
+    {
+        "rule": "!has(self.pool) || !has(self.match) || !has(self.match.pools) || size(self.match.pools) == 0",
+        "message": "a rule that gives a pool cannot match by pool",
+    },
+]))]
+pub struct LabelRuleSpec {
+    /// A higher one is stronger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i64>,
+    /// Which nodes the rule is for.
+    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    pub matching: Option<RuleMatch>,
+    /// What to decode as CLLI code: `name`, `hostname` or a capture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clli: Option<String>,
+    /// Lookup tables: code to value; the entry `*` is for all other codes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: BTreeMap<String, BTreeMap<String, String>>,
+    /// Labels; values may contain templates such as `${capture}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// The pool that matching nodes get.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+}
+
+/// Which nodes a rule is for. All criteria that are given have to hold; within one, any item.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleMatch {
+    /// Regular expressions for the whole name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub name_patterns: Vec<String>,
+    /// What the patterns are held against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name_scope: Option<NameScope>,
+    /// Pools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<String>,
+    /// Racks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub racks: Vec<String>,
+    /// Host profiles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<String>,
+}
+
+/// What a name pattern is held against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NameScope {
+    /// The node's name.
+    #[default]
+    Name,
+    /// The first DNS label of the name.
+    Hostname,
+}

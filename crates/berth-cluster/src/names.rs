@@ -1,0 +1,85 @@
+//! Names that Berth writes into a cluster: one place, so that they are spelled once.
+
+pub use berth_site::{OWNED_LABELS, POOL};
+
+/// Who writes, as the API server records it.
+pub const FIELD_MANAGER: &str = "berth";
+
+/// Finalizer of a Berth: its end is noted before it is gone.
+pub const FINALIZER: &str = "berth.dev/release";
+
+/// Label of a Berth: who made it. `documents` Berths follow the committed documents, `adoption` ones an existing Node.
+pub const RESERVED_BY: &str = "berth.dev/reserved-by";
+
+/// Value of [`RESERVED_BY`]: made for a node document.
+pub const BY_DOCUMENTS: &str = "documents";
+
+/// Value of [`RESERVED_BY`]: made for a Node that existed without a Berth.
+pub const BY_ADOPTION: &str = "adoption";
+
+/// Annotation of a Node: a machine that fetched its Ignition is about to boot. Annotation of a Berth, its value is a time.
+pub const REQUESTED: &str = "berth.dev/requested";
+
+/// Label that the kubelet sets when it creates its Node, and only then.
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// Prefix of the Machine Config Operator's annotations.
+pub const MACHINE_CONFIG_PREFIX: &str = "machineconfiguration.openshift.io/";
+
+/// Types of a Berth's conditions.
+pub mod condition {
+    /// The place is as declared; its reason is the first that is not.
+    pub const READY: &str = "Ready";
+    /// The Node carries its labels.
+    pub const LABELS_IN_SYNC: &str = "LabelsInSync";
+    /// The pool is known and the labels agree with it.
+    pub const POOL_ASSIGNED: &str = "PoolAssigned";
+    /// The machine is the one that was reserved for.
+    pub const IDENTITY_MATCHED: &str = "IdentityMatched";
+}
+
+/// Reasons of conditions and events, in `CamelCase` as Kubernetes wants them.
+pub mod reason {
+    /// Everything is as declared.
+    pub const IN_SYNC: &str = "InSync";
+    /// No kubelet has come yet.
+    pub const AWAITING_MACHINE: &str = "AwaitingMachine";
+    /// The Node was created before its kubelet.
+    pub const PREREGISTERED: &str = "Preregistered";
+    /// The Node is gone and is not created again yet.
+    pub const NODE_GONE: &str = "NodeGone";
+    /// The Node keeps being deleted, so Berth waits longer and longer.
+    pub const NODE_KEEPS_BEING_DELETED: &str = "NodeKeepsBeingDeleted";
+    /// The place was given up.
+    pub const RELEASED: &str = "Released";
+    /// Another Berth reserves the same Node name.
+    pub const DUPLICATE: &str = "DuplicateBerth";
+    /// Somebody else set a declared key to another value.
+    pub const CONFLICT: &str = "LabelConflict";
+    /// Too many labels would go at once.
+    pub const MASS_REMOVAL: &str = "MassRemovalHeld";
+    /// What is declared is wrong.
+    pub const INVALID: &str = "InvalidDeclaration";
+    /// The labels put the node into two pools.
+    pub const SEVERAL_POOLS: &str = "SeveralPools";
+    /// No pool wants the node.
+    pub const NO_POOL: &str = "NoPool";
+    /// The pool is as declared.
+    pub const ASSIGNED: &str = "Assigned";
+    /// An administrator moved the Node and the Berth followed.
+    pub const FOLLOWED: &str = "Followed";
+    /// An administrator moved the Node and Berth put it back.
+    pub const ENFORCED: &str = "Enforced";
+    /// The machine is the reserved one.
+    pub const MATCHED: &str = "Matched";
+    /// Another machine came.
+    pub const MISMATCH: &str = "IdentityMismatch";
+    /// Nothing to compare was declared or reported.
+    pub const NOT_CHECKED: &str = "NotChecked";
+    /// A certificate request was approved.
+    pub const APPROVED: &str = "CertificateApproved";
+    /// A certificate request was denied.
+    pub const DENIED: &str = "CertificateDenied";
+    /// The API server refused a write.
+    pub const WRITE_FAILED: &str = "WriteFailed";
+}
