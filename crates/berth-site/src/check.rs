@@ -7,6 +7,7 @@ use berth_documents::{Diagnostic, Sources, Span};
 use crate::{
     configs::check_pools,
     lints,
+    networks::check_networks,
     resolve::{Resolution, Resolver},
     suggest::nearest,
 };
@@ -21,6 +22,7 @@ pub fn check(sources: &Sources, resolver: &Resolver<'_>, resolutions: &[Resoluti
     let mut findings = references(resolver);
     findings.extend_from_slice(resolver.duplicates());
     findings.extend(check_pools(sources, resolver.site(), resolver.flavour()));
+    findings.extend(check_networks(resolver.site()));
     findings.extend(idle_rules(resolver, resolutions));
     findings.extend(node_findings(resolutions));
     findings.sort_by(|a, b| (a.span, a.code(), &a.message).cmp(&(b.span, b.code(), &b.message)));

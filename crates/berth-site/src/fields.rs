@@ -24,7 +24,7 @@ impl Report<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    fn wrong_type(&mut self, what: &str, expected: &str, node: &Node) {
+    pub(crate) fn wrong_type(&mut self, what: &str, expected: &str, node: &Node) {
         let message = format!("{what} must be {expected}, found {}", node.type_name());
         let mut diagnostic = Diagnostic::new(&lints::WRONG_TYPE, node.span, message);
         if expected == "a string" && node.is_plain() && !node.is_null() {

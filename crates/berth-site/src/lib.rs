@@ -16,6 +16,8 @@ mod lints;
 mod load;
 mod model;
 mod names;
+mod network;
+mod networks;
 mod plan;
 mod profiles;
 mod resolve;
@@ -30,9 +32,17 @@ pub use lints::LINTS;
 pub use load::{has_errors, load};
 pub use model::{
     BaremetalNode, Berth, Declared, HostData, HostProfile, IntOrString, KubeletConfig, MachineConfig, Name,
-    ObservedNode, Pool, PoolPolicy, Preregister, Rack, Site, Spanned, Taint,
+    ObservedNode, ObservedTaint, Pool, PoolPolicy, Preregister, Rack, Site, Spanned, Taint,
 };
-pub use names::{FLAVOUR, IMPLICIT_VALUES, NODE_LABELS, OWNED_LABELS, POOL, ROLE};
+pub use names::{
+    CLOUD_EGRESS, EGRESS_ASSIGNABLE, FLAVOUR, IMPLICIT_VALUES, NODE_LABELS, OVN_HOST_CIDRS, OVN_PRIMARY, OWNED_LABELS,
+    POOL, REMOTE_WORKER, ROLE,
+};
+pub use network::{
+    Address, AddressRange, Addressing, Bmc, CloudEgress, Cluster, ClusterNetwork, HostNetwork, Interface, LoadBalancer,
+    MacAddress, MacAddressError, Machine, MachineAddress, Network, NetworkRoute, ObservedNetwork, Oob, Platform,
+    RangeKind, Release, ReleaseError, RemoteSite,
+};
 pub use plan::{NodePlan, Plan, Presence, Reboot, Strategy, Totals, plan};
 pub use resolve::{Beaten, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject};
 pub use rule::{ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};

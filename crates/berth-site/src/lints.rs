@@ -24,8 +24,8 @@ UNKNOWN_KIND Note "unknown-kind" "a document of a kind that Berth does not use"
 meant one of Berth's kinds, compare the spelling of `apiVersion` and `kind` (or `schema`).
 
 Berth reads MachineConfigPool and MachineConfig (machineconfiguration.openshift.io/v1), LabelRule and Berth
-(berth.dev/v1alpha1), Node (v1), and drydock's Region, Rack, HostProfile, HardwareProfile and BaremetalNode
-(drydock/KIND/v1). A kind of one envelope can be written in the other: schema `berth/LabelRule/v1` with `data`, or
+(berth.dev/v1alpha1), Node (v1), Cluster (berth.dev/v1alpha1), and drydock's Region, Rack, Network, HostProfile,
+HardwareProfile and BaremetalNode (drydock/KIND/v1). A kind of one envelope can be written in the other: schema `berth/LabelRule/v1` with `data`, or
 apiVersion berth.dev/v1alpha1 and kind `Rack` with `spec`.
 "
 MISSPELLED_KIND Warning "misspelled-kind" "a kind that is nearly one of Berth's"
@@ -284,6 +284,59 @@ declared value would be overwritten at every start.
 "
 DUPLICATE_BERTH Error "duplicate-berth" "two berths reserve the same node"
 "A machine has one place. Two Berths with the same nodeName cannot both hold. Delete one.
+"
+UNKNOWN_NETWORK Error "unknown-network" "a network that no document describes"
+"An address, interface, rack or remote site names a network that is not among the documents. Add the Network, or correct the
+name. A site without any Network document is not checked.
+"
+SEVERAL_CLUSTERS Error "several-clusters" "two Cluster documents in one site"
+"A site is one cluster: its VIPs, its pools and its nodes belong together. Keep another cluster's documents in another folder.
+"
+OVERLAPPING_NETWORKS Error "overlapping-networks" "two networks that share addresses"
+"An address would lie in both, and a host that knows both would send packets to the wrong one. Networks in different `routedomain`s
+may overlap, for nothing routes between them; pod and service networks may overlap no other.
+
+  cidr: 10.19.3.0/24    # one network
+  cidr: 10.19.0.0/16    # another, which contains the first: wrong
+"
+UNUSABLE_ADDRESS Error "unusable-address" "an address that nothing can have"
+"The address is not in the network that it is said to be in, or it is the network's own or its broadcast address. Addresses are
+compared as addresses, so another spelling of the same address is not the cause.
+"
+DUPLICATE_ADDRESS Error "duplicate-address" "one address for two machines"
+"Two machines, management controllers, gateways or VIPs have the same address in one routing domain. Whichever answers first wins,
+and it changes. With a load balancer that you manage yourself, API and ingress may share one VIP.
+"
+DUPLICATE_MAC Error "duplicate-mac" "one MAC address for two machines"
+"A MAC address says which machine is which: Ignition, network configuration and host inventory are found by it. Letter case does not
+matter. Most often a block was copied and not changed.
+"
+NODE_WITHOUT_ADDRESS Error "node-without-address" "a machine that is in no network"
+"The site describes networks, and the node document puts the machine in none of them (the network of its management controller does
+not count). Nothing can be said about where routers and egress addresses may be. Drydock refuses such a node.
+
+  addressing:
+  - {network: control, address: 10.19.3.21}   # or address: dhcp
+"
+VIP_WITHOUT_NETWORK Error "vip-without-network" "a VIP that is in no network"
+"keepalived puts a VIP on a node that has an address in the same network. A VIP outside of all machine networks can be put nowhere,
+and the installer refuses it.
+"
+REMOTE_MISMATCH Warning "remote-mismatch" "a machine that is remote by its network and not by the documents, or the other way round"
+"Since 4.13 OpenShift decides by itself: on bare metal, with the load balancer it manages, a node without an address in the network of a
+VIP is a remote worker. keepalived sleeps there and the node gets the label node.openshift.io/remote-worker, which keeps routers
+away. Name the networks of remote sites in the Cluster, so that documents and machines say the same.
+
+  remoteSites:
+  - {name: smyrna, networks: [remote-smyrna]}
+"
+BMC_PASSWORD Error "bmc-password" "a password of a management controller in a document"
+"Documents are kept in version control, sent around and printed. Whoever reads this one can switch the machine off and boot anything
+on it. Keep user name and password in a Secret and name it in the document; change the password that was written down.
+
+  bmc:
+    address: redfish-virtualmedia+https://10.19.9.21/redfish/v1/Systems/1
+    credentialsName: atlngamaw01-bmc
 "
 INVALID_OBSERVED Warning "invalid-observed-node" "an observed Node that cannot be used"
 "The Node object has no name, or its labels are not a mapping of strings. It is left out. Take the file from `kubectl get

@@ -5,6 +5,7 @@
 
 mod berth;
 mod host;
+mod network;
 mod node;
 mod pool;
 mod rule;
@@ -35,6 +36,8 @@ enum Kind {
     HostProfile,
     HardwareProfile,
     BaremetalNode,
+    Network,
+    Cluster,
 }
 
 /// Every kind with its name, the Kubernetes API version it is written in, and its Airship namespace.
@@ -55,6 +58,8 @@ const KINDS: &[(Kind, &str, &str, &str)] = &[
     (Kind::HostProfile, "HostProfile", BERTH_API, "drydock"),
     (Kind::HardwareProfile, "HardwareProfile", BERTH_API, "drydock"),
     (Kind::BaremetalNode, "BaremetalNode", BERTH_API, "drydock"),
+    (Kind::Network, "Network", BERTH_API, "drydock"),
+    (Kind::Cluster, "Cluster", BERTH_API, "berth"),
 ];
 /// What `metadata` of an Airship document may hold; annotations are Berth's addition.
 const AIRSHIP_METADATA: &[&str] = &[
@@ -175,6 +180,8 @@ impl Loader<'_> {
             Kind::Rack => site.racks.push(host::read_rack(&object, report)),
             Kind::HostProfile => site.profiles.push(host::read_profile(&object, report)),
             Kind::BaremetalNode => site.nodes.push(host::read_node(&object, report)),
+            Kind::Network => site.networks.push(network::read(&object, report)),
+            Kind::Cluster => site.clusters.push(network::read_cluster(&object, report)),
         }
     }
 
@@ -250,6 +257,9 @@ impl Loader<'_> {
         let named = KINDS.iter().find(|(_, name, ..)| *name == document.kind());
         let (given, expected) = match &document.envelope {
             Envelope::Kubernetes { api_version, kind } => {
+                if kind == "Secret" && api_version == "v1" {
+                    network::check_secret(document, &mut self.report);
+                }
                 if let Some((found, _, api, _)) = named
                     && api == api_version
                 {

@@ -7,7 +7,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use berth_documents::{Node, Span};
 use berth_labels::{Flavour, Inversion, LabelKey, LabelSelector, LabelValue};
 
-use crate::rule::Rule;
+use crate::{
+    network::{Addressing, Cluster, HostNetwork, Network, ObservedNetwork},
+    rule::Rule,
+};
 
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +67,10 @@ pub struct Site {
     pub regions: Vec<Name>,
     /// Hardware profiles.
     pub hardware_profiles: Vec<Name>,
+    /// Networks.
+    pub networks: Vec<Network>,
+    /// Clusters; a site describes one.
+    pub clusters: Vec<Cluster>,
     /// Node objects as a cluster showed them.
     pub observed: Vec<ObservedNode>,
 }
@@ -148,7 +155,7 @@ pub struct Berth {
     /// `spec.machine.systemUUID`.
     pub system_uuid: Option<String>,
     /// `spec.machine.macAddresses`.
-    pub mac_addresses: Vec<String>,
+    pub mac_addresses: Vec<Spanned<String>>,
 }
 
 /// A node taint.
@@ -195,6 +202,8 @@ pub struct HostData {
     pub tags: Vec<Spanned<String>>,
     /// `metadata.owner_data`: labels.
     pub owner_data: Vec<Declared>,
+    /// Interfaces, cards and the management controller.
+    pub network: HostNetwork,
 }
 
 /// A `drydock/HostProfile/v1`.
@@ -213,6 +222,8 @@ pub struct BaremetalNode {
     pub name: Name,
     /// The pool the document pins the node to: label or annotation `berth.dev/pool` of the document.
     pub pool: Option<Name>,
+    /// `addressing`: its address in each network.
+    pub addressing: Vec<Addressing>,
     /// What it says of this host.
     pub data: HostData,
 }
@@ -224,6 +235,8 @@ pub struct Rack {
     pub name: Name,
     /// `location.clli`.
     pub clli: Option<Spanned<String>>,
+    /// `local_networks`, by name.
+    pub local_networks: Vec<Name>,
     /// `metadata.owner_data`: labels of every node in the rack.
     pub owner_data: Vec<Declared>,
 }
@@ -237,4 +250,21 @@ pub struct ObservedNode {
     pub labels: BTreeMap<String, String>,
     /// `metadata.annotations`.
     pub annotations: BTreeMap<String, String>,
+    /// What its annotations and status say of its networks.
+    pub network: ObservedNetwork,
+    /// `spec.taints`.
+    pub taints: Vec<ObservedTaint>,
+    /// Its `Ready` condition, where it has one.
+    pub ready: Option<bool>,
+}
+
+/// A taint as a cluster showed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservedTaint {
+    /// Key.
+    pub key: String,
+    /// Value.
+    pub value: String,
+    /// Effect.
+    pub effect: String,
 }

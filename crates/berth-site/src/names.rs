@@ -17,3 +17,18 @@ pub const FLAVOUR: &str = "berth.dev/flavour";
 
 /// Label of a machine config: the role, and so the pools, it is for.
 pub const ROLE: &str = "machineconfiguration.openshift.io/role";
+
+/// Annotation of a Node by OVN-Kubernetes: the node's own addresses with their prefixes.
+pub const OVN_PRIMARY: &str = "k8s.ovn.org/node-primary-ifaddr";
+
+/// Annotation of a Node by OVN-Kubernetes: every address of the host with its prefix.
+pub const OVN_HOST_CIDRS: &str = "k8s.ovn.org/host-cidrs";
+
+/// Annotation of a Node in a cloud: the networks and capacity of its interface.
+pub const CLOUD_EGRESS: &str = "cloud.network.openshift.io/egress-ipconfig";
+
+/// Label with which a node calls itself remote; the platform sets it with an empty value.
+pub const REMOTE_WORKER: &str = "node.openshift.io/remote-worker";
+
+/// Label of the nodes that may host egress addresses; its value does not matter.
+pub const EGRESS_ASSIGNABLE: &str = "k8s.ovn.org/egress-assignable";

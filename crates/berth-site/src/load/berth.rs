@@ -9,6 +9,7 @@ use crate::{
     fields::{Fields, Report, label_key, label_value},
     lints,
     model::{Berth, PoolPolicy, Preregister, Spanned, Taint},
+    network::MacAddress,
 };
 
 pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Berth {
@@ -47,24 +48,16 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Berth {
             .unwrap_or_default(),
         release: fields.bool("release", report).unwrap_or_default(),
         system_uuid,
-        mac_addresses: mac_addresses.into_iter().map(|text| text.value).collect(),
+        mac_addresses,
     };
     fields.finish(report);
     berth
 }
 
 fn check_mac(mac: &Spanned<String>, report: &mut Report<'_>) {
-    let octets: Vec<&str> = mac.value.split(':').collect();
-    let legal = octets.len() == 6
-        && octets
-            .iter()
-            .all(|octet| octet.len() == 2 && u8::from_str_radix(octet, 16).is_ok());
-    if !legal {
+    if let Err(error) = mac.value.parse::<MacAddress>() {
         let message = format!("`{}` is not a MAC address", mac.value);
-        report.push(
-            Diagnostic::new(&lints::INVALID_VALUE, mac.span, message)
-                .with_help("write six pairs of hexadecimal digits, such as 52:54:00:12:34:56"),
-        );
+        report.push(Diagnostic::new(&lints::INVALID_VALUE, mac.span, message).with_help(error.to_string()));
     }
 }
 

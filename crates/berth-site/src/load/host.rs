@@ -3,7 +3,7 @@
 use berth_documents::Diagnostic;
 use berth_labels::Flavour;
 
-use super::{Object, berth::reference};
+use super::{Object, berth::reference, network};
 use crate::{
     fields::{Fields, Report},
     lints,
@@ -18,11 +18,13 @@ pub(super) fn read_rack(object: &Object<'_>, report: &mut Report<'_>) -> Rack {
     let owner_data = metadata.labels("owner_data", false, report);
     metadata.allow(&["tags"]);
     metadata.finish(report);
-    fields.allow(&["tor_switches", "local_networks"]);
+    let local_networks = fields.names("local_networks", report);
+    fields.allow(&["tor_switches"]);
     fields.finish(report);
     Rack {
         name: object.name.clone(),
         clli,
+        local_networks,
         owner_data,
     }
 }
@@ -40,7 +42,7 @@ pub(super) fn read_profile(object: &Object<'_>, report: &mut Report<'_>) -> Host
 pub(super) fn read_node(object: &Object<'_>, report: &mut Report<'_>) -> BaremetalNode {
     let mut fields = Fields::open(object.body, "BaremetalNode", report);
     let data = host_data(&mut fields, report);
-    fields.allow(&["addressing"]);
+    let addressing = network::addressing(&mut fields, report);
     fields.finish(report);
     // Airship documents have labels but no annotations, so that both places are read.
     let pin = [object.document.labels(), object.document.annotations()]
@@ -50,6 +52,7 @@ pub(super) fn read_node(object: &Object<'_>, report: &mut Report<'_>) -> Baremet
     BaremetalNode {
         name: object.name.clone(),
         pool: pin.and_then(|node| reference(node, &format!("`{}`", names::POOL), report)),
+        addressing,
         data,
     }
 }
@@ -75,7 +78,7 @@ pub(super) fn read_flavour(object: &Object<'_>, report: &mut Report<'_>) -> Opti
 fn host_data(fields: &mut Fields<'_>, report: &mut Report<'_>) -> HostData {
     let profile = fields.name("host_profile", report);
     let hardware_profile = fields.name("hardware_profile", report);
-    fields.allow(&["oob", "storage", "platform", "primary_network", "interfaces"]);
+    fields.allow(&["storage", "platform"]);
     let mut metadata = fields.open_field("metadata", report);
     let data = HostData {
         profile,
@@ -83,8 +86,8 @@ fn host_data(fields: &mut Fields<'_>, report: &mut Report<'_>) -> HostData {
         rack: metadata.name("rack", report),
         tags: metadata.strings("tags", report),
         owner_data: metadata.labels("owner_data", true, report),
+        network: network::host_network(fields, &mut metadata, report),
     };
-    metadata.allow(&["boot_mac"]);
     metadata.finish(report);
     data
 }

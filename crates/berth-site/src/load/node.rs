@@ -5,7 +5,13 @@ use std::collections::BTreeMap;
 use berth_documents::{Diagnostic, Node};
 
 use super::Object;
-use crate::{fields::Report, lints, model::ObservedNode, names};
+use crate::{
+    fields::Report,
+    lints,
+    model::{ObservedNode, ObservedTaint},
+    names,
+    network::ObservedNetwork,
+};
 
 pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<ObservedNode> {
     let mut read = |field: &str| match object.document.root.at(&["metadata", field]) {
@@ -22,11 +28,55 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<Obser
     };
     let (labels, annotations) = (read("labels")?, read("annotations")?);
     check_owned_labels(object, &annotations, report);
+    let root = &object.document.root;
     Some(ObservedNode {
+        network: network(object, &annotations, report),
+        taints: taints(root),
+        ready: ready(root),
         labels,
         annotations,
         name: object.name.clone(),
     })
+}
+
+/// What the cluster says of the node's networks. Without it the node takes no part in placement, so an annotation that cannot
+/// be read is told.
+fn network(object: &Object<'_>, annotations: &BTreeMap<String, String>, report: &mut Report<'_>) -> ObservedNetwork {
+    let (mut network, unreadable) = ObservedNetwork::from_annotations(annotations);
+    for key in unreadable {
+        let node = object.document.annotations().and_then(|map| map.get(key));
+        let message = format!("`{key}` of node `{}` cannot be read", object.name.value);
+        let span = node.map_or(object.name.span, |node| node.span);
+        report.push(Diagnostic::new(&lints::INVALID_OBSERVED, span, message));
+    }
+    let addresses = object.document.root.at(&["status", "addresses"]).and_then(Node::as_seq);
+    network.addresses = addresses
+        .into_iter()
+        .flatten()
+        .filter_map(|item| item.get("address")?.as_str()?.parse().ok())
+        .collect();
+    network
+}
+
+fn taints(root: &Node) -> Vec<ObservedTaint> {
+    let text = |item: &Node, key: &str| item.get(key).and_then(Node::as_str).unwrap_or_default().to_owned();
+    let taints = root.at(&["spec", "taints"]).and_then(Node::as_seq).unwrap_or_default();
+    taints
+        .iter()
+        .map(|item| ObservedTaint {
+            key: text(item, "key"),
+            value: text(item, "value"),
+            effect: text(item, "effect"),
+        })
+        .collect()
+}
+
+fn ready(root: &Node) -> Option<bool> {
+    let conditions = root.at(&["status", "conditions"])?.as_seq()?;
+    let ready = conditions
+        .iter()
+        .find(|condition| condition.get("type").and_then(Node::as_str) == Some("Ready"))?;
+    Some(ready.get("status")?.as_str()? == "True")
 }
 
 /// With a record that cannot be read Berth owns nothing on the node, and removes nothing.
