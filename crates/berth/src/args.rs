@@ -6,6 +6,7 @@ mod common;
 mod diff;
 mod explain;
 mod forecast;
+mod iso;
 mod labels;
 mod lint;
 mod plan;
@@ -25,6 +26,7 @@ pub(crate) use self::{
     diff::DiffArgs,
     explain::ExplainArgs,
     forecast::ForecastArgs,
+    iso::{IsoArgs, IsoCommand, IsoEmbedArgs, IsoRemoveArgs, IsoRestoreArgs, IsoShowArgs, IsoTarget},
     labels::{LabelsArgs, LabelsCheckArgs, LabelsCommand},
     lint::LintArgs,
     plan::PlanArgs,
@@ -88,6 +90,7 @@ pub(crate) enum Command {
     IgnitionServer(IgnitionServerArgs),
     Token(TokenArgs),
     Pointer(PointerArgs),
+    Iso(IsoArgs),
     Labels(LabelsArgs),
     Selector(SelectorArgs),
 }

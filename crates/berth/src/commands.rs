@@ -4,6 +4,10 @@ mod diff;
 mod explain;
 mod forecast;
 mod ignition_server;
+mod iso_embed;
+mod iso_remove;
+mod iso_restore;
+mod iso_show;
 mod labels_check;
 mod lint;
 mod plan;
@@ -22,7 +26,7 @@ use std::io::Read;
 use berth_server::Clock;
 
 use crate::{
-    args::{Command, LabelsCommand, RolloutCommand, TokenCommand},
+    args::{Command, IsoCommand, LabelsCommand, RolloutCommand, TokenCommand},
     exit::Exit,
     failure::Failure,
     output::Printer,
@@ -55,6 +59,12 @@ pub(crate) fn run(
             TokenCommand::Revoke(args) => token_revoke::run(&args, clock, printer),
         },
         Command::Pointer(args) => pointer::run(&args, stdin, printer),
+        Command::Iso(args) => match args.command {
+            IsoCommand::Embed(args) => iso_embed::run(&args, stdin, printer),
+            IsoCommand::Show(args) => iso_show::run(&args, printer),
+            IsoCommand::Remove(args) => iso_remove::run(&args, printer),
+            IsoCommand::Restore(args) => iso_restore::run(&args, printer),
+        },
         Command::Labels(args) => match args.command {
             LabelsCommand::Check(args) => labels_check::run(&args, printer),
         },

@@ -4,6 +4,7 @@
 
 use std::{error::Error as StdError, fmt, io, path::PathBuf};
 
+use berth_iso::{ArchiveError, ImageError};
 use berth_server::{ListenError, PointerError, TokenError};
 use thiserror::Error;
 
@@ -68,6 +69,34 @@ pub(crate) enum Failure {
     /// The system gives the server no threads or no signals.
     #[error("cannot start the server")]
     Runtime(#[source] io::Error),
+    /// A live image without a usable embed area.
+    #[error("cannot use `{}`", .path.display())]
+    Image {
+        /// The image.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: ImageError,
+    },
+    /// A live image whose embed area holds something else than an archive.
+    #[error("cannot use what is in `{}`", .path.display())]
+    Area {
+        /// The image.
+        path: PathBuf,
+        /// What is wrong with the archive.
+        #[source]
+        source: ArchiveError,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// What was asked for is not done, for a reason in the data.
+    #[error("{message}")]
+    Refused {
+        /// The reason.
+        message: String,
+        /// What would be possible.
+        hint: Option<String>,
+    },
     /// What was given cannot be answered with, and why has been printed.
     #[error("{0}")]
     Unusable(String),
@@ -87,6 +116,11 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
+            Self::Refused { .. }
+            | Self::Image {
+                source: ImageError::NoArea,
+                ..
+            } => Exit::No,
             _ => Exit::Usage,
         }
     }
@@ -106,7 +140,12 @@ impl Failure {
                 let names: Vec<_> = close.iter().map(|name| format!("`{name}`")).collect();
                 Some(format!("did you mean {}?", names.join(" or ")))
             }
-            Self::Argument { hint, .. } => hint.clone(),
+            Self::Argument { hint, .. } | Self::Area { hint, .. } | Self::Refused { hint, .. } => hint.clone(),
+            Self::Image { source, .. } => match source {
+                ImageError::NoArea => Some("live images of Fedora CoreOS and RHEL CoreOS have one".to_owned()),
+                ImageError::Truncated { .. } => Some("copy or download the image again".to_owned()),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -17,6 +17,7 @@ mod files;
 mod findings;
 mod input;
 mod io;
+mod live_image;
 mod output;
 mod provenance;
 mod rendering;

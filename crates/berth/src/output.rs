@@ -2,6 +2,7 @@
 
 mod excerpt;
 mod printer;
+mod progress;
 mod table;
 mod tree;
 mod words;
@@ -9,6 +10,7 @@ mod words;
 pub(crate) use self::{
     excerpt::excerpts,
     printer::{Printer, Report},
+    progress::Progress,
     table::Table,
     tree::Tree,
     words::{counted, printable, rfc3339},

@@ -63,7 +63,7 @@ pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// The kernel checks CRC32 and no other sum.
 pub(super) fn xz(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut options = XzOptions::with_preset(9);
+    let mut options = XzOptions::with_preset(6);
     options.set_check_sum_type(CheckType::Crc32);
     let mut encoder = XzWriter::new(Vec::new(), options).ok()?;
     encoder.write_all(bytes).ok()?;
