@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::{
     architecture, fuzz, generate, node,
     test_totals::TestTotals,
-    tools::{self, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE, Tool},
+    tools::{self, COREOS_INSTALLER, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE, Tool},
     workspace::Workspace,
 };
 
@@ -117,7 +117,14 @@ pub(crate) const STEPS: &[Step] = &[
         why: "all tests of all crates pass",
         action: Action::CargoTest(&["test", "--workspace", "--locked", "--no-fail-fast"]),
         needs: &[],
-        better_with: &[IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE],
+        better_with: &[
+            COREOS_INSTALLER,
+            IGNITION,
+            IGNITION_VALIDATE,
+            POSTGRES,
+            SYSTEMD,
+            SYSTEMD_ANALYZE,
+        ],
     },
 ];
 
@@ -159,8 +166,8 @@ pub(crate) fn run(workspace: &Workspace, only: &[String]) -> Result<()> {
     for step in steps {
         if let Some(tool) = step.needs.iter().find(|tool| !tool.is_installed()) {
             report.could_not_run.push(format!(
-                "step {}: {} is missing (Debian package `{}`)",
-                step.name, tool.program, tool.debian_package
+                "step {}: {} is missing ({})",
+                step.name, tool.program, tool.source
             ));
             continue;
         }
@@ -287,12 +294,7 @@ fn missing(tools: &[Tool], is_installed: impl Fn(&Tool) -> bool) -> Vec<String> 
     tools
         .iter()
         .filter(|tool| !is_installed(tool))
-        .map(|tool| {
-            format!(
-                "{}: {} is missing (Debian package `{}`)",
-                tool.used_for, tool.program, tool.debian_package
-            )
-        })
+        .map(|tool| format!("{}: {} is missing ({})", tool.used_for, tool.program, tool.source))
         .collect()
 }
 

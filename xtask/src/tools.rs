@@ -1,7 +1,7 @@
 //! Programs from outside the workspace that tests compare with, and how to get them.
 
 use std::{
-    env,
+    env, fmt,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::Path,
     process::Command,
@@ -12,47 +12,90 @@ use std::{
 pub(crate) struct Tool {
     /// The name of the executable on the PATH, or its whole path.
     pub(crate) program: &'static str,
-    /// The Debian package that brings it.
-    pub(crate) debian_package: &'static str,
+    /// Where it comes from.
+    pub(crate) source: Source,
     /// What does not run without it; completes the sentence "… did not run".
     pub(crate) used_for: &'static str,
 }
 
+/// Where a tool comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A Debian package.
+    Debian(&'static str),
+    /// A crate, built without optimisation because that takes a third of the time.
+    Cargo {
+        package: &'static str,
+        version: &'static str,
+        /// What its build links: the library for pkg-config and the Debian package that brings it.
+        libraries: &'static [(&'static str, &'static str)],
+    },
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Debian(package) => write!(f, "Debian package `{package}`"),
+            Self::Cargo { package, version, .. } => {
+                write!(f, "`cargo {}` brings it", cargo_install(package, version).join(" "))
+            }
+        }
+    }
+}
+
+/// The installer of CoreOS, which reads and writes configs in live images.
+pub(crate) const COREOS_INSTALLER: Tool = Tool {
+    program: "coreos-installer",
+    source: Source::Cargo {
+        package: "coreos-installer",
+        version: "0.27.0",
+        libraries: &[("openssl", "libssl-dev"), ("libzstd", "libzstd-dev")],
+    },
+    used_for: "comparison of configs in live images with what the installer of CoreOS reads and writes",
+};
+
 pub(crate) const IGNITION_VALIDATE: Tool = Tool {
     program: "ignition-validate",
-    debian_package: "ignition",
+    source: Source::Debian("ignition"),
     used_for: "comparison of Ignition configs with the reference validator",
 };
 
 /// Debian keeps it on no PATH, below a folder for its version. Tests look for other versions too.
 pub(crate) const POSTGRES: Tool = Tool {
     program: "/usr/lib/postgresql/15/bin/postgres",
-    debian_package: "postgresql-15",
+    source: Source::Debian("postgresql-15"),
     used_for: "tests of the store on PostgreSQL",
 };
 
 /// Its test mode loads units and prints them; it is on no PATH.
 pub(crate) const SYSTEMD: Tool = Tool {
     program: "/usr/lib/systemd/systemd",
-    debian_package: "systemd",
+    source: Source::Debian("systemd"),
     used_for: "comparison of unit files and drop-ins with what systemd loads",
 };
 
 /// The engine that writes a config to disk. It is meant for initial RAM disks and is on no PATH.
 pub(crate) const IGNITION: Tool = Tool {
     program: "/usr/lib/dracut/modules.d/30ignition/ignition",
-    debian_package: "ignition",
+    source: Source::Debian("ignition"),
     used_for: "comparison of the files that Ignition writes with what the configs say",
 };
 
 pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
     program: "systemd-analyze",
-    debian_package: "systemd",
+    source: Source::Debian("systemd"),
     used_for: "verification of generated drop-ins",
 };
 
 /// Every tool that some step knows.
-pub(crate) const ALL: &[Tool] = &[IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE];
+pub(crate) const ALL: &[Tool] = &[
+    COREOS_INSTALLER,
+    IGNITION,
+    IGNITION_VALIDATE,
+    POSTGRES,
+    SYSTEMD,
+    SYSTEMD_ANALYZE,
+];
 
 impl Tool {
     pub(crate) fn is_installed(&self) -> bool {
@@ -78,13 +121,45 @@ pub(crate) fn set_up(tools: &[&Tool]) {
     }
     for tool in &missing {
         println!(
-            "{} is missing (Debian package `{}`); it is needed for {}",
-            tool.program, tool.debian_package, tool.used_for
+            "{} is missing ({}); it is needed for {}",
+            tool.program, tool.source, tool.used_for
         );
     }
-    let mut packages: Vec<&str> = missing.iter().map(|tool| tool.debian_package).collect();
+    let packages = debian_packages(&missing);
+    if !packages.is_empty() {
+        set_up_packages(&packages);
+    }
+    for tool in missing {
+        if let Source::Cargo {
+            package,
+            version,
+            libraries,
+        } = tool.source
+        {
+            set_up_crate(package, version, libraries);
+        }
+    }
+}
+
+/// The packages that bring the tools, or what builds of them need.
+fn debian_packages(missing: &[&Tool]) -> Vec<&'static str> {
+    let mut packages: Vec<&str> = Vec::new();
+    for tool in missing {
+        match &tool.source {
+            Source::Debian(package) => packages.push(package),
+            Source::Cargo { libraries, .. } if libraries.iter().all(|(library, _)| has_library(library)) => {}
+            Source::Cargo { libraries, .. } => {
+                packages.push("pkg-config");
+                packages.extend(libraries.iter().map(|(_, package)| package));
+            }
+        }
+    }
     packages.sort_unstable();
     packages.dedup();
+    packages
+}
+
+fn set_up_packages(packages: &[&str]) {
     let line = format!("apt-get install --yes --no-install-recommends {}", packages.join(" "));
     if !is_executable(Path::new("/usr/bin/apt-get")) {
         println!("this is no Debian machine: install these programs by hand to run everything");
@@ -92,8 +167,33 @@ pub(crate) fn set_up(tools: &[&Tool]) {
         println!("to run everything, run as root: apt-get update && {line}");
     } else {
         println!("running as root, so installing: {line}");
-        install(&packages);
+        install(packages);
     }
+}
+
+/// A build that would end without its libraries is not begun: it would take a minute of every run.
+fn set_up_crate(package: &str, version: &str, libraries: &[(&str, &str)]) {
+    if let Some((library, _)) = libraries.iter().find(|(library, _)| !has_library(library)) {
+        println!("{package} is not built: pkg-config does not find {library}");
+        return;
+    }
+    let arguments = cargo_install(package, version);
+    println!("installing from crates.io: cargo {}", arguments.join(" "));
+    let status = Command::new("cargo").args(arguments).status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => println!("cargo install {package} failed ({status})"),
+        Err(error) => println!("cargo cannot be started: {error}"),
+    }
+}
+
+fn cargo_install<'a>(package: &'a str, version: &'a str) -> [&'a str; 6] {
+    ["install", package, "--version", version, "--locked", "--debug"]
+}
+
+fn has_library(name: &str) -> bool {
+    let found = Command::new("pkg-config").args(["--exists", name]).status();
+    found.is_ok_and(|status| status.success())
 }
 
 /// A machine without network still runs the rest, so a failure is only told.
@@ -129,7 +229,7 @@ mod tests {
     fn a_program_is_found_on_the_path_only_if_it_is_there() {
         let shell = Tool {
             program: "sh",
-            debian_package: "dash",
+            source: Source::Debian("dash"),
             used_for: "nothing",
         };
         let nothing = Tool {
@@ -138,6 +238,32 @@ mod tests {
         };
         assert!(shell.is_installed());
         assert!(!nothing.is_installed());
+    }
+
+    #[test]
+    fn a_tool_says_where_it_comes_from() {
+        assert_eq!(IGNITION.source.to_string(), "Debian package `ignition`");
+        assert_eq!(
+            COREOS_INSTALLER.source.to_string(),
+            "`cargo install coreos-installer --version 0.27.0 --locked --debug` brings it"
+        );
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_brings_the_packages_of_the_build() {
+        let tool = Tool {
+            program: "berth-no-such-program",
+            source: Source::Cargo {
+                package: "no-such-crate",
+                version: "1.0.0",
+                libraries: &[("no-such-library", "libnone-dev")],
+            },
+            used_for: "nothing",
+        };
+        assert_eq!(
+            debian_packages(&[&tool, &IGNITION, &IGNITION_VALIDATE]),
+            ["ignition", "libnone-dev", "pkg-config"]
+        );
     }
 
     #[test]
