@@ -2,13 +2,21 @@
 
 // Marked as tests, so that helpers may unwrap too.
 #[cfg(test)]
+mod coreos_installer;
+#[cfg(test)]
 mod diff;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod ignition_server;
 #[cfg(test)]
+mod iso;
+#[cfg(test)]
 mod judge;
+// Images as the tests of berth-iso make them.
+#[cfg(test)]
+#[path = "../../../berth-iso/tests/it/image.rs"]
+mod live_image;
 #[cfg(test)]
 mod render;
 #[cfg(test)]
