@@ -1,4 +1,4 @@
-//! The Ignition server: what a machine asks before it is a node.
+//! The Ignition server: what a machine asks before it is a node. And the API: what people ask of documents.
 //!
 //! ```text
 //! site, revision or cluster ──► Catalog ──► CatalogHandle ──┐
@@ -9,7 +9,11 @@
 //! A [`Catalog`] is a snapshot of everything that can be asked for. Whoever knows the source builds one and hands it in
 //! through a [`CatalogHandle`]; this crate knows nothing of folders or clusters. Answers are built once for each
 //! snapshot and spec version, and shared as bytes. The clock is passed in.
+//!
+//! The [`Api`] speaks Deckhand's and Shipyard's language over a repository of documents. Both are answered by the same
+//! [`Server`], which has the listeners and guards them against slow clients.
 
+mod airship;
 mod answer;
 mod assemble;
 mod catalog;
@@ -28,10 +32,11 @@ mod tls;
 mod tokens;
 mod which;
 
+pub use airship::{Api, ApiClock, ApiLimits, ApiState, Auth, IdSource};
 pub use assemble::AssembleError;
 pub use catalog::{Catalog, CatalogBuilder, CatalogError, CatalogHandle, CommonFiles, NodeConfig};
 pub use pointer::{Pointer, PointerError, pointer};
-pub use serve::{Limits, ListenError, ListenOptions, Server, TlsOptions, serve};
+pub use serve::{Limits, ListenError, ListenOptions, Server, Service, TlsOptions, serve};
 pub use service::{Access, Clock, IgnitionService};
 pub use tls::{CertificateError, ReloadingCertificate};
 pub use tokens::{

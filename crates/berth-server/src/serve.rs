@@ -12,6 +12,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
+    airship::Api,
     service::IgnitionService,
     tls::{CertificateError, ReloadingCertificate},
 };
@@ -108,10 +109,31 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
+/// What a server answers with.
+#[derive(Clone, Debug)]
+pub enum Service {
+    /// Configs for machines.
+    Ignition(IgnitionService),
+    /// The API.
+    Api(Api),
+}
+
+impl From<IgnitionService> for Service {
+    fn from(service: IgnitionService) -> Self {
+        Self::Ignition(service)
+    }
+}
+
+impl From<Api> for Service {
+    fn from(api: Api) -> Self {
+        Self::Api(api)
+    }
+}
+
 /// A server whose listeners are open: clients can connect already, and are answered once it runs.
 #[derive(Debug)]
 pub struct Server {
-    service: IgnitionService,
+    service: Service,
     limits: Limits,
     tls: Option<TlsListener>,
     plain: Option<TcpListener>,
@@ -137,12 +159,12 @@ impl std::fmt::Debug for TlsListener {
 
 impl Server {
     /// Opens the listeners and reads the certificate, so that what is wrong is known before anything is served.
-    pub async fn bind(options: ListenOptions, service: IgnitionService) -> Result<Self, ListenError> {
+    pub async fn bind(options: ListenOptions, service: impl Into<Service>) -> Result<Self, ListenError> {
         if options.tls.is_none() && options.plain.is_none() {
             return Err(ListenError::Nowhere);
         }
         let mut server = Self {
-            service,
+            service: service.into(),
             limits: options.limits,
             tls: None,
             plain: None,
@@ -220,7 +242,7 @@ impl Server {
 /// Binds and runs in one go, for those who need not know the address.
 pub async fn serve(
     options: ListenOptions,
-    service: IgnitionService,
+    service: impl Into<Service>,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), ListenError> {
     Server::bind(options, service).await?.run(shutdown).await;
@@ -230,7 +252,7 @@ pub async fn serve(
 /// What every connection needs.
 #[derive(Clone)]
 struct Shared {
-    service: IgnitionService,
+    service: Service,
     limits: Limits,
     stopped: watch::Receiver<bool>,
 }

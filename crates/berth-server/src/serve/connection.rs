@@ -2,16 +2,23 @@
 
 use std::{convert::Infallible, net::SocketAddr, pin::pin};
 
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{HttpService, service_fn},
+};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::{Shared, told_to_stop};
-use crate::stall::StallGuard;
+use super::{Service, Shared, told_to_stop};
+use crate::{airship::Api, stall::StallGuard};
 
 /// The most that a request's line and headers may have. A token and an Accept header need a few hundred bytes.
 const HEADER_BYTES: usize = 16 << 10;
@@ -40,13 +47,32 @@ pub(super) async fn run(stream: TcpStream, peer: SocketAddr, acceptor: Option<Tl
     }
 }
 
-/// Speaks HTTP/1.1 until one side has enough.
-async fn speak(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, peer: SocketAddr, shared: Shared) {
-    let service = shared.service;
-    let answer = service_fn(|request: hyper::Request<Incoming>| {
-        let service = &service;
-        async move { Ok::<_, Infallible>(service.respond(peer.ip(), &request).await) }
-    });
+/// Speaks HTTP/1.1 with whatever answers.
+async fn speak(stream: impl Stream, peer: SocketAddr, shared: Shared) {
+    match shared.service.clone() {
+        Service::Ignition(service) => {
+            let answer = service_fn(|request: hyper::Request<Incoming>| {
+                let service = &service;
+                async move { Ok::<_, Infallible>(service.respond(peer.ip(), &request).await) }
+            });
+            converse(stream, peer, shared, answer).await;
+        }
+        Service::Api(Api(router)) => converse(stream, peer, shared, TowerToHyperService::new(router)).await,
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
+
+/// Until one side has enough.
+async fn converse<S, B>(stream: impl Stream, peer: SocketAddr, shared: Shared, answer: S)
+where
+    S: HttpService<Incoming, ResBody = B>,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B: hyper::body::Body + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())

@@ -1,0 +1,78 @@
+//! The Airship-compatible API: Deckhand's documents and Shipyard's staging, under `/api/v1.0`.
+//!
+//! ```text
+//! request ─► id ─► log ─► limits ─► authentication ─► family of routes ─► Repository, Configdocs ─► Store
+//! ```
+//!
+//! Each family is a list of [`Endpoint`](endpoint::Endpoint)s. The router and the description of the API are made from
+//! that one list, so that no route is without its description. Another family is one more list.
+
+mod auth;
+mod body;
+mod common;
+mod deckhand;
+mod endpoint;
+mod layers;
+mod openapi;
+mod problem;
+mod shipyard;
+mod state;
+
+use axum::Router;
+
+pub use self::{
+    auth::Auth,
+    state::{ApiClock, ApiLimits, ApiState, IdSource},
+};
+use self::{
+    endpoint::{Endpoint, Family},
+    openapi::Description,
+};
+
+/// What every path of the API begins with.
+pub(crate) const PREFIX: &str = "/api/v1.0";
+
+/// The API, ready to be served.
+#[derive(Clone, Debug)]
+pub struct Api(pub(crate) Router);
+
+impl Api {
+    /// All families of routes on this state.
+    pub fn new(state: ApiState) -> Self {
+        let endpoints = endpoints();
+        let description = Description::new(&endpoints);
+        let mut router = Router::new();
+        for endpoint in endpoints {
+            router = router.route(endpoint.path, endpoint.handler);
+        }
+        let router = router
+            .merge(description.routes())
+            .fallback(layers::not_found)
+            .method_not_allowed_fallback(layers::method_not_allowed);
+        Self(layers::wrap(router, &state).with_state(state))
+    }
+
+    /// The description of the API, as `/openapi.json` serves it.
+    pub fn description() -> serde_json::Value {
+        Description::new(&endpoints()).to_json()
+    }
+}
+
+/// Every route there is, family by family.
+fn endpoints() -> Vec<Endpoint> {
+    [common::endpoints(), deckhand::endpoints(), shipyard::endpoints()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Whose words answer on a path that nobody has a route for.
+fn family_of(path: &str) -> Family {
+    let first = path
+        .strip_prefix(PREFIX)
+        .and_then(|rest| rest.split('/').find(|part| !part.is_empty()));
+    match first {
+        Some("buckets" | "bucket" | "revisions" | "rollback") => Family::Deckhand,
+        _ => Family::Shipyard,
+    }
+}

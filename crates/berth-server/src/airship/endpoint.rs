@@ -1,0 +1,176 @@
+//! Routes with their description: one list from which the router and the API's description are made.
+
+use axum::{
+    handler::Handler,
+    http::{Method, StatusCode},
+    routing::{MethodFilter, MethodRouter, on},
+};
+
+use super::state::ApiState;
+
+/// Whose words a route speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    Deckhand,
+    Shipyard,
+}
+
+impl Family {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Deckhand => "Documents",
+            Self::Shipyard => "Staging and service",
+        }
+    }
+}
+
+/// One route: a method on a path.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    pub(super) family: Family,
+    pub(super) method: Method,
+    pub(super) path: &'static str,
+    pub(super) handler: MethodRouter<ApiState>,
+    /// A name for programs, such as `listRevisions`.
+    pub(super) id: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) description: &'static str,
+    pub(super) parameters: &'static [Parameter],
+    pub(super) body: Option<Content>,
+    pub(super) replies: &'static [Reply],
+}
+
+/// A parameter of a query.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) repeated: bool,
+    pub(super) description: &'static str,
+}
+
+/// What a parameter can be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Text,
+    Truth,
+    Number,
+    OneOf(&'static [&'static str]),
+}
+
+/// What a body holds: its type, and the name of its schema in the description.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Content {
+    pub(super) media_type: &'static str,
+    pub(super) schema: &'static str,
+}
+
+/// A way in which a request can go well. How it can fail is the same everywhere.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    pub(super) content: Option<Content>,
+    pub(super) description: &'static str,
+}
+
+pub(super) const fn yaml(schema: &'static str) -> Content {
+    Content {
+        media_type: "application/x-yaml",
+        schema,
+    }
+}
+
+pub(super) const fn json(schema: &'static str) -> Content {
+    Content {
+        media_type: "application/json",
+        schema,
+    }
+}
+
+pub(super) const fn reply(status: StatusCode, content: Content, description: &'static str) -> Reply {
+    Reply {
+        status,
+        content: Some(content),
+        description,
+    }
+}
+
+pub(super) const fn empty(status: StatusCode, description: &'static str) -> Reply {
+    Reply {
+        status,
+        content: None,
+        description,
+    }
+}
+
+pub(super) const fn parameter(name: &'static str, kind: Kind, description: &'static str) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        repeated: false,
+        description,
+    }
+}
+
+pub(super) const fn repeated(name: &'static str, kind: Kind, description: &'static str) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        repeated: true,
+        description,
+    }
+}
+
+impl Endpoint {
+    pub(super) fn new<H, T>(
+        family: Family,
+        method: MethodFilter,
+        path: &'static str,
+        id: &'static str,
+        handler: H,
+    ) -> Self
+    where
+        H: Handler<T, ApiState>,
+        T: 'static,
+    {
+        let name = match method {
+            MethodFilter::PUT => Method::PUT,
+            MethodFilter::POST => Method::POST,
+            MethodFilter::DELETE => Method::DELETE,
+            _ => Method::GET,
+        };
+        Self {
+            family,
+            method: name,
+            path,
+            handler: on(method, handler),
+            id,
+            summary: "",
+            description: "",
+            parameters: &[],
+            body: None,
+            replies: &[],
+        }
+    }
+
+    pub(super) const fn says(mut self, summary: &'static str, description: &'static str) -> Self {
+        self.summary = summary;
+        self.description = description;
+        self
+    }
+
+    pub(super) const fn takes(mut self, parameters: &'static [Parameter]) -> Self {
+        self.parameters = parameters;
+        self
+    }
+
+    pub(super) const fn reads(mut self, body: Content) -> Self {
+        self.body = Some(body);
+        self
+    }
+
+    pub(super) const fn answers(mut self, replies: &'static [Reply]) -> Self {
+        self.replies = replies;
+        self
+    }
+}

@@ -1,0 +1,143 @@
+//! The description of the API: made from the list of endpoints, and a page for people made from it.
+
+mod page;
+mod schemas;
+
+use std::sync::Arc;
+
+use axum::{Router, response::Html, routing::get};
+use serde_json::{Map, Value, json};
+
+use super::{
+    body::JsonReply,
+    endpoint::{Content, Endpoint, Family, Kind, Parameter},
+    state::ApiState,
+};
+
+/// Which paths have no family: the description does not describe itself.
+pub(super) const OWN_PATHS: [&str; 2] = ["/openapi.json", "/docs"];
+
+/// The description of every endpoint.
+#[derive(Clone, Debug)]
+pub(super) struct Description {
+    document: Arc<Value>,
+    page: Arc<str>,
+}
+
+impl Description {
+    pub(super) fn new(endpoints: &[Endpoint]) -> Self {
+        Self {
+            document: Arc::new(document(endpoints)),
+            page: Arc::from(page::render(endpoints)),
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        Value::clone(&self.document)
+    }
+
+    /// The routes that show it.
+    pub(super) fn routes(self) -> Router<ApiState> {
+        let Self { document, page } = self;
+        let [json, html] = OWN_PATHS;
+        Router::new()
+            .route(json, get(async move || JsonReply(Value::clone(&document))))
+            .route(html, get(async move || Html(page.to_string())))
+    }
+}
+
+fn document(endpoints: &[Endpoint]) -> Value {
+    let mut paths: Map<String, Value> = Map::new();
+    for endpoint in endpoints {
+        let item = paths.entry(endpoint.path).or_insert_with(|| json!({}));
+        if let Value::Object(item) = item {
+            item.insert(endpoint.method.as_str().to_ascii_lowercase(), operation(endpoint));
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Berth",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Documents in revisions, and their staging. Compatible with Deckhand and with Shipyard's configdocs.",
+        },
+        "tags": [{"name": Family::Deckhand.name()}, {"name": Family::Shipyard.name()}],
+        "paths": paths,
+        "components": {"schemas": schemas::all()},
+    })
+}
+
+fn operation(endpoint: &Endpoint) -> Value {
+    let mut operation = Map::new();
+    operation.insert("operationId".to_owned(), Value::from(endpoint.id));
+    operation.insert("tags".to_owned(), json!([endpoint.family.name()]));
+    operation.insert("summary".to_owned(), Value::from(endpoint.summary));
+    if !endpoint.description.is_empty() {
+        operation.insert("description".to_owned(), Value::from(endpoint.description));
+    }
+    let parameters: Vec<Value> = path_parameters(endpoint.path)
+        .map(path_parameter)
+        .chain(endpoint.parameters.iter().map(query_parameter))
+        .collect();
+    if !parameters.is_empty() {
+        operation.insert("parameters".to_owned(), Value::Array(parameters));
+    }
+    if let Some(body) = endpoint.body {
+        operation.insert("requestBody".to_owned(), json!({"content": content(body)}));
+    }
+    let mut responses = Map::new();
+    for reply in endpoint.replies {
+        let mut response = json!({"description": reply.description});
+        if let (Some(body), Value::Object(response)) = (reply.content, &mut response) {
+            response.insert("content".to_owned(), content(body));
+        }
+        responses.insert(reply.status.as_u16().to_string(), response);
+    }
+    let error = match endpoint.family {
+        Family::Deckhand => "application/x-yaml",
+        Family::Shipyard => "application/json",
+    };
+    responses.insert(
+        "default".to_owned(),
+        json!({
+            "description": "What is wrong.",
+            "content": content(Content { media_type: error, schema: "Failure" }),
+        }),
+    );
+    operation.insert("responses".to_owned(), Value::Object(responses));
+    Value::Object(operation)
+}
+
+/// The names in braces.
+pub(super) fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/')
+        .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+fn path_parameter(name: &str) -> Value {
+    let schema = match name {
+        "revision_id" | "comparison_revision_id" | "entry_id" => json!({"type": "integer", "minimum": 0}),
+        _ => json!({"type": "string"}),
+    };
+    json!({"name": name, "in": "path", "required": true, "schema": schema})
+}
+
+fn query_parameter(parameter: &Parameter) -> Value {
+    let one = match parameter.kind {
+        Kind::Text => json!({"type": "string"}),
+        Kind::Truth => json!({"type": "boolean"}),
+        Kind::Number => json!({"type": "integer", "minimum": 0}),
+        Kind::OneOf(values) => json!({"type": "string", "enum": values}),
+    };
+    let schema = if parameter.repeated {
+        json!({"type": "array", "items": one})
+    } else {
+        one
+    };
+    json!({"name": parameter.name, "in": "query", "description": parameter.description, "schema": schema})
+}
+
+fn content(content: Content) -> Value {
+    let reference = format!("#/components/schemas/{}", content.schema);
+    json!({content.media_type: {"schema": {"$ref": reference}}})
+}

@@ -1,0 +1,255 @@
+//! Answers that say no, in the words of the service whose route it is.
+
+use axum::{
+    body::Body,
+    http::{HeaderName, HeaderValue, StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
+use berth_documents::{deckhand::ReadError, emit::to_yaml};
+use berth_repository::{ConfigdocsError, Error};
+use serde_json::{Map, Value, json};
+
+use super::endpoint::Family;
+
+/// The type of Deckhand's bodies.
+pub(super) const YAML: HeaderValue = HeaderValue::from_static("application/x-yaml");
+/// The type of Shipyard's bodies.
+pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// What Deckhand files findings about the form of documents under.
+const FORM_FINDING: &str = "D001";
+/// What Deckhand files findings about rendered documents under.
+const RENDERED_FINDING: &str = "D002";
+
+/// What goes wrong for one request. Boxed, because most requests go well and should not carry the room for it.
+#[derive(Debug)]
+pub(super) struct Problem(Box<Refusal>);
+
+#[derive(Debug)]
+struct Refusal {
+    family: Family,
+    status: StatusCode,
+    message: String,
+    reason: String,
+    error_type: &'static str,
+    messages: Vec<Value>,
+    retry: bool,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    /// A refusal that Deckhand's framework makes: it says what, under the class of the error.
+    pub(super) fn deckhand(status: StatusCode, error_type: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self(Box::new(Refusal {
+            family: Family::Deckhand,
+            status,
+            messages: vec![json!({"message": message, "error": true})],
+            message,
+            reason: "Unspecified".to_owned(),
+            error_type,
+            retry: status == StatusCode::INTERNAL_SERVER_ERROR,
+            header: None,
+        }))
+    }
+
+    /// A refusal of Shipyard's: a title, and a description that is repeated in the list.
+    pub(super) fn shipyard(status: StatusCode, title: impl Into<String>, description: impl Into<String>) -> Self {
+        let reason = description.into();
+        let is_server_error = status.is_server_error();
+        Self(Box::new(Refusal {
+            family: Family::Shipyard,
+            status,
+            message: title.into(),
+            messages: vec![json!({"message": reason, "error": true})],
+            reason,
+            error_type: if is_server_error { "AppError" } else { "ApiError" },
+            retry: false,
+            header: None,
+        }))
+    }
+
+    /// A refusal of the framework under either service. Shipyard puts description and title the other way round then.
+    pub(super) fn framework(family: Family, status: StatusCode, error_type: &'static str, description: &str) -> Self {
+        match family {
+            Family::Deckhand => Self::deckhand(status, error_type, description),
+            Family::Shipyard => {
+                let title = status.canonical_reason().unwrap_or("Error");
+                let mut problem = Self::shipyard(status, description, title);
+                problem.0.error_type = error_type;
+                problem.0.messages = vec![json!({"message": description, "error": true})];
+                problem
+            }
+        }
+    }
+
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+        Self::deckhand(StatusCode::BAD_REQUEST, "HTTPBadRequest", message)
+    }
+
+    pub(super) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.header = Some((name, value));
+        self
+    }
+
+    pub(super) fn retry(mut self) -> Self {
+        self.0.retry = true;
+        self
+    }
+}
+
+impl Refusal {
+    fn to_json(&self) -> Value {
+        let line = match self.status.canonical_reason() {
+            Some(reason) => format!("{} {reason}", self.status.as_u16()),
+            None => self.status.as_u16().to_string(),
+        };
+        json!({
+            "kind": match self.family {
+                Family::Deckhand => "Status",
+                Family::Shipyard => "status",
+            },
+            "apiVersion": "v1.0",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "details": {
+                "errorType": self.error_type,
+                "errorCount": self.messages.iter().filter(|it| it["error"] == true).count(),
+                "messageList": self.messages,
+            },
+            "code": line,
+            "retry": self.retry,
+        })
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let Self(refusal) = self;
+        let document = refusal.to_json();
+        let (kind, text) = match refusal.family {
+            Family::Deckhand => (YAML, to_yaml(&document)),
+            Family::Shipyard => (JSON, format!("{document}\n")),
+        };
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = refusal.status;
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+        if let Some((name, value)) = refusal.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let status = status(error.status());
+        if error.is_internal() {
+            return Self::internal(Family::Deckhand, &error);
+        }
+        let mut problem = Self::deckhand(status, error.class(), error.to_string());
+        match &error {
+            Error::Read(ReadError::Form(found)) => {
+                "Validation".clone_into(&mut problem.0.reason);
+                problem.0.messages = found
+                    .errors
+                    .iter()
+                    .map(|wrong| {
+                        let document = json!({
+                            "schema": wrong.document.schema,
+                            "name": wrong.document.name,
+                            "layer": wrong.document.layer,
+                        });
+                        finding(FORM_FINDING, &wrong.message, document, json!({"path": wrong.path}))
+                    })
+                    .collect();
+            }
+            Error::Invalid { violations } => {
+                "Validation".clone_into(&mut problem.0.reason);
+                problem.0.messages = violations
+                    .iter()
+                    .map(|wrong| {
+                        let document = json!({
+                            "schema": wrong.document.schema,
+                            "name": wrong.document.name,
+                            "layer": wrong.document.layer,
+                        });
+                        let diagnostic = json!({"path": wrong.path, "schema_path": wrong.schema_path});
+                        finding(RENDERED_FINDING, &wrong.message, document, diagnostic)
+                    })
+                    .collect();
+            }
+            Error::Render(errors) => {
+                problem.0.message = errors.first().to_string();
+                problem.0.messages = errors
+                    .iter()
+                    .map(|error| json!({"message": error.to_string(), "error": true}))
+                    .collect();
+            }
+            _ => {}
+        }
+        problem
+    }
+}
+
+impl From<ConfigdocsError> for Problem {
+    fn from(error: ConfigdocsError) -> Self {
+        if let ConfigdocsError::Repository(inner) = &error
+            && inner.is_internal()
+        {
+            return Self::internal(Family::Shipyard, inner);
+        }
+        let mut problem = Self::shipyard(status(error.status()), error.title(), error.to_string());
+        if let Some(advice) = error.advice() {
+            problem.0.messages = vec![json!({"message": advice, "error": true})];
+        }
+        if let ConfigdocsError::Unsuitable(inner) | ConfigdocsError::NotRendered(inner) = &error {
+            problem.0.messages = details(inner);
+        }
+        problem.0.retry = error.retry();
+        problem
+    }
+}
+
+impl Problem {
+    /// What only the log should know stays in the log.
+    fn internal(family: Family, error: &Error) -> Self {
+        tracing::error!(error = error as &dyn std::error::Error, "a request failed");
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        // A message of its own: the causes may name hosts and files.
+        let message = error.to_string();
+        match family {
+            Family::Deckhand => Self::deckhand(status, "HTTPInternalServerError", message),
+            Family::Shipyard => Self::shipyard(status, "Internal Server Error", message).retry(),
+        }
+    }
+}
+
+/// Every reason behind an error, for a list of messages.
+fn details(error: &Error) -> Vec<Value> {
+    let simple = |text: String| json!({"message": text, "error": true});
+    match error {
+        Error::Read(ReadError::Form(found)) => found.errors.iter().map(|it| simple(it.to_string())).collect(),
+        Error::Invalid { violations } => violations.iter().map(|it| simple(it.to_string())).collect(),
+        Error::Render(errors) => errors.iter().map(|it| simple(it.to_string())).collect(),
+        other => vec![simple(other.to_string())],
+    }
+}
+
+fn finding(name: &str, message: &str, document: Value, diagnostic: Value) -> Value {
+    let mut finding = Map::new();
+    finding.insert("message".to_owned(), Value::from(message));
+    finding.insert("error".to_owned(), Value::from(true));
+    finding.insert("name".to_owned(), Value::from(name));
+    finding.insert("documents".to_owned(), Value::Array(vec![document]));
+    finding.insert("level".to_owned(), Value::from("Error"));
+    finding.insert("diagnostic".to_owned(), diagnostic);
+    finding.insert("kind".to_owned(), Value::from("ValidationMessage"));
+    Value::Object(finding)
+}
+
+fn status(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
