@@ -25,6 +25,10 @@ pub const LINTS: &[&Lint] = &[
     &TWO_ENVELOPES,
     &AIRSHIP_SCHEMA,
     &MISSING_NAME,
+    &DOCUMENT_FORM,
+    &LAYERING_FAILED,
+    &SUBSTITUTION_FAILED,
+    &DATA_SCHEMA,
 ];
 
 /// The bytes of a file are not text.
@@ -361,6 +365,101 @@ Right:
     metadata:
       name: worker-1
       labels: {}
+",
+};
+
+/// A document that is layered or stored has not the form for it.
+pub(crate) static DOCUMENT_FORM: Lint = Lint {
+    code: "document-form",
+    severity: Severity::Error,
+    summary: "a document to be layered or stored has not the form for it",
+    explanation: "\
+Airship documents are layered and stored by Deckhand's rules, which are strict about the form: `schema`, `metadata` and
+`data` and nothing else; in `metadata` the name, `schema: metadata/Document/v1`, a `storagePolicy` and a
+`layeringDefinition` with the layer. A `parentSelector` needs `actions`, and the other way round. Documents that steer the
+rendering itself have `schema: metadata/Control/v1` and need no layer.
+
+This is looked at in a folder with a LayeringPolicy and when documents are stored; elsewhere the short form is enough.
+
+Wrong:
+    schema: drydock/Rack/v1
+    metadata:
+      name: r1
+    data: {}
+
+Right:
+    schema: drydock/Rack/v1
+    metadata:
+      schema: metadata/Document/v1
+      name: r1
+      storagePolicy: cleartext
+      layeringDefinition: {abstract: false, layer: site}
+    data: {}
+",
+};
+
+/// Layers that do not fit together.
+pub(crate) static LAYERING_FAILED: Lint = Lint {
+    code: "layering-failed",
+    severity: Severity::Error,
+    summary: "documents cannot be layered",
+    explanation: "\
+A folder with a LayeringPolicy is layered before the site is made: a document with a `parentSelector` starts from the data
+of its parent, the document of the same schema in the nearest higher layer that has all these labels, and then its
+`actions` merge, replace or delete parts of it. The message says what does not fit: a layer that the policy does not name, a
+parent that cannot be told or is not above, an action whose path names nothing, a document that is there twice, or two
+documents of one name without `replacement: true` on the lower one.
+
+All documents involved are shown. Nothing else is looked at until layering works: half of the layers would only give more
+findings.
+
+Wrong:
+    layeringDefinition:
+      layer: site
+      parentSelector: {rack: any}
+      actions: [{method: delete, path: .no.such.key}]
+
+Right:
+    layeringDefinition:
+      layer: site
+      parentSelector: {rack: any}
+      actions: [{method: merge, path: .}]
+",
+};
+
+/// A value that cannot be taken from another document.
+pub(crate) static SUBSTITUTION_FAILED: Lint = Lint {
+    code: "substitution-failed",
+    severity: Severity::Error,
+    summary: "a value cannot be taken from another document",
+    explanation: "\
+A substitution takes a value out of the rendered data of another document. The message says what is missing: the source
+document (it must be in the same set and not abstract), the value at its path, or the text that the pattern is looked for in.
+Documents that need values of each other in a circle cannot be rendered at all; the circle is shown.
+
+Wrong (the document is called `ntp-servers`):
+    substitutions:
+    - src: {schema: example/Servers/v1, name: ntp, path: .first}
+      dest: {path: .ntp}
+
+Right:
+    substitutions:
+    - src: {schema: example/Servers/v1, name: ntp-servers, path: .first}
+      dest: {path: .ntp}
+",
+};
+
+/// Rendered data that its `DataSchema` does not allow.
+pub(crate) static DATA_SCHEMA: Lint = Lint {
+    code: "data-schema",
+    severity: Severity::Error,
+    summary: "the rendered data of a document does not meet its DataSchema",
+    explanation: "\
+A `deckhand/DataSchema/v1` document is a JSON Schema for all documents whose schema is its name. It is applied to the data
+after layering and substitution. The place shown is where the value is written, which may be a document of a higher layer or
+the source of a substitution; the schema that asks for something else is shown beside it.
+
+Change the value, or the schema where it is the schema that is wrong.
 ",
 };
 

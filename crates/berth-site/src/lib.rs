@@ -29,7 +29,7 @@ pub use check::check;
 pub use clli::{Clli, ClliError, ClliForm, decode as decode_clli};
 pub use configs::{PoolRenderError, machine_configs, render_pool};
 pub use lints::LINTS;
-pub use load::{has_errors, load};
+pub use load::{has_errors, load, to_airship};
 pub use model::{
     BaremetalNode, Berth, Declared, HostData, HostProfile, IntOrString, KubeletConfig, MachineConfig, Name,
     ObservedNode, ObservedTaint, Pool, PoolPolicy, Preregister, Rack, Site, Spanned, Taint,

@@ -3,6 +3,7 @@
 //! Reading never stops at a mistake. What can be understood is kept, so that one bad field does not hide the
 //! findings behind it.
 
+mod airship;
 mod berth;
 mod host;
 mod network;
@@ -14,6 +15,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use berth_documents::{Diagnostic, Document, Envelope, Node, Severity, Sources, Span};
 
+pub use self::airship::to_airship;
 use crate::{
     fields::Report,
     lints,
@@ -94,16 +96,16 @@ const MACHINE_CONFIG_API: &str = "machineconfiguration.openshift.io/v1";
 const BERTH_API: &str = "berth.dev/v1alpha1";
 
 /// Reads documents into a site. The findings are in document order.
+///
+/// Documents with a `LayeringPolicy` among them are layered first.
 pub fn load(sources: &Sources, documents: &[Document]) -> (Site, Vec<Diagnostic>) {
+    let (documents, diagnostics) = berth_documents::layer(documents);
     let mut loader = Loader {
         site: Site::default(),
-        report: Report {
-            sources,
-            diagnostics: Vec::new(),
-        },
+        report: Report { sources, diagnostics },
         seen: HashMap::new(),
     };
-    for document in documents {
+    for document in documents.iter() {
         loader.document(document);
     }
     let Loader { mut site, report, .. } = loader;

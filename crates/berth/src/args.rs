@@ -3,6 +3,7 @@
 //! Help order is declaration order, and every argument has a help text (a test proves it).
 
 mod common;
+mod database;
 mod diff;
 mod explain;
 mod forecast;
@@ -17,12 +18,14 @@ mod resolve;
 mod rollout;
 mod selector;
 mod serve;
+mod store;
 mod token;
 
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::{
     common::{Files, FlavourArg, Format, Output},
+    database::DatabaseArgs,
     diff::DiffArgs,
     explain::ExplainArgs,
     forecast::ForecastArgs,
@@ -37,6 +40,7 @@ pub(crate) use self::{
     rollout::{RolloutArgs, RolloutCommand, RolloutPlanArgs},
     selector::SelectorArgs,
     serve::{IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs},
+    store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
     token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
 };
 
@@ -91,6 +95,7 @@ pub(crate) enum Command {
     Token(TokenArgs),
     Pointer(PointerArgs),
     Iso(IsoArgs),
+    Store(StoreArgs),
     Labels(LabelsArgs),
     Selector(SelectorArgs),
 }

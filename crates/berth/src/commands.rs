@@ -17,6 +17,7 @@ mod render;
 mod resolve;
 mod rollout_plan;
 mod selector;
+mod store;
 mod token_create;
 mod token_list;
 mod token_revoke;
@@ -26,7 +27,7 @@ use std::io::Read;
 use berth_server::Clock;
 
 use crate::{
-    args::{Command, IsoCommand, LabelsCommand, RolloutCommand, TokenCommand},
+    args::{Command, IsoCommand, LabelsCommand, RolloutCommand, StoreCommand, TokenCommand},
     exit::Exit,
     failure::Failure,
     output::Printer,
@@ -64,6 +65,11 @@ pub(crate) fn run(
             IsoCommand::Show(args) => iso_show::run(&args, printer),
             IsoCommand::Remove(args) => iso_remove::run(&args, printer),
             IsoCommand::Restore(args) => iso_restore::run(&args, printer),
+        },
+        Command::Store(args) => match args.command {
+            StoreCommand::Check(args) => store::check(&args, printer),
+            StoreCommand::Backup(args) => store::backup(&args, printer),
+            StoreCommand::Compact(args) => store::compact(&args, printer),
         },
         Command::Labels(args) => match args.command {
             LabelsCommand::Check(args) => labels_check::run(&args, printer),

@@ -97,6 +97,9 @@ pub(crate) enum Failure {
         /// What would be possible.
         hint: Option<String>,
     },
+    /// The database does not do what it was asked.
+    #[error(transparent)]
+    Store(#[from] berth_store::Error),
     /// What was given cannot be answered with, and why has been printed.
     #[error("{0}")]
     Unusable(String),
@@ -121,6 +124,7 @@ impl Failure {
                 source: ImageError::NoArea,
                 ..
             } => Exit::No,
+            Self::Store(error) => store_exit(error),
             _ => Exit::Usage,
         }
     }
@@ -148,6 +152,16 @@ impl Failure {
             },
             _ => None,
         }
+    }
+}
+
+/// A refusal is an answer; a database that does not answer could not be reached; the rest is mistyped.
+fn store_exit(error: &berth_store::Error) -> Exit {
+    use berth_store::Error;
+    match error {
+        Error::Conflict(_) | Error::NoSealingKey { .. } | Error::Sealed { .. } | Error::Damaged { .. } => Exit::No,
+        Error::Database { .. } => Exit::Unreachable,
+        _ => Exit::Usage,
     }
 }
 

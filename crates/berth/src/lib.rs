@@ -11,6 +11,7 @@
 
 mod args;
 mod commands;
+mod database;
 mod exit;
 mod failure;
 mod files;

@@ -179,7 +179,8 @@ fn configured(documents: &[Document]) -> BTreeMap<String, String> {
         .filter(|document| document.kind() == "MachineConfigPool")
         .filter_map(|document| {
             let pool = text(document, &["metadata", "name"])?;
-            Some((pool, text(document, &["spec", "configuration", "name"])?))
+            let configuration = document.body()?.at(&["configuration", "name"])?;
+            Some((pool, configuration.as_str()?.to_owned()))
         })
         .collect()
 }

@@ -204,6 +204,27 @@ impl Renderer {
         self.result(recomputed)
     }
 
+    /// The documents on whose data a document is layered, the nearest first. Known once the documents were rendered.
+    pub fn ancestors(&self, identity: &Identity) -> Vec<Arc<Identity>> {
+        let parent = |node: &usize| self.plan.parents.get(*node).copied().flatten();
+        let first = self.plan.numbers.get(identity).and_then(parent);
+        std::iter::successors(first, parent)
+            .filter_map(|node| Some(Arc::clone(self.plan.nodes.get(node)?.identity())))
+            .collect()
+    }
+
+    /// For each substitution of a document, where the value comes from. Known once the documents were rendered.
+    pub fn sources(&self, identity: &Identity) -> Vec<Option<Arc<Identity>>> {
+        let node = self.plan.numbers.get(identity);
+        let sources = node.and_then(|node| self.plan.sources.get(*node));
+        let identity = |source: &usize| Some(Arc::clone(self.plan.nodes.get(*source)?.identity()));
+        sources
+            .into_iter()
+            .flatten()
+            .map(|source| source.as_ref().and_then(identity))
+            .collect()
+    }
+
     fn change(&mut self, change: Change) {
         match change {
             Change::Put(document) => {

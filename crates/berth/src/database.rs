@@ -1,0 +1,52 @@
+//! Opening the database, and waiting for it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use berth_store::Store;
+
+use crate::{args::DatabaseArgs, failure::Failure};
+
+/// Whether a database that is not there is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IfMissing {
+    /// The command writes the first revision.
+    #[expect(dead_code, reason = "for commands that write")]
+    Create,
+    /// There is nothing to read: the address is mistyped, or nothing was ever written.
+    Refuse,
+}
+
+/// Opens the database.
+pub(crate) async fn open(args: &DatabaseArgs, if_missing: IfMissing) -> Result<Arc<dyn Store>, Failure> {
+    if let Some(path) = file(&args.address)
+        && if_missing == IfMissing::Refuse
+        && !path.exists()
+    {
+        return Err(Failure::Argument {
+            message: format!("there is no database `{}`", path.display()),
+            hint: Some(
+                "`berth apply` makes one; `--database` or BERTH_DATABASE names one that is elsewhere".to_owned(),
+            ),
+        });
+    }
+    Ok(berth_store::open(&args.address, args.sealing.keys()?).await?)
+}
+
+/// The file of an address, if it is one.
+pub(crate) fn file(address: &str) -> Option<PathBuf> {
+    let path = address.strip_prefix("sqlite:")?;
+    let path = path.strip_prefix("//").unwrap_or(path);
+    (!path.is_empty()).then(|| Path::new(path).to_owned())
+}
+
+/// Runs a future to its end: a command does one thing after the other.
+pub(crate) fn wait<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::Runtime)?;
+    runtime.block_on(future)
+}
