@@ -110,14 +110,14 @@ impl<'a> Set<'a> {
     }
 
     fn render(&self) -> Result<Vec<Document>, Vec<Diagnostic>> {
-        let mut renderer = Renderer::new(self.deckhand.iter().cloned(), RenderOptions::default());
-        let rendered = renderer
+        let mut engine = Renderer::new(self.deckhand.iter().cloned(), RenderOptions::default());
+        let rendered = engine
             .render()
             .map_err(|errors| errors.iter().map(|error| self.failed(error)).collect::<Vec<_>>())?;
         let mut documents: Vec<(usize, Document)> = Vec::new();
         for rendered in &rendered.documents {
             if let Some((number, written)) = self.written(rendered.document.identity()) {
-                documents.push((number, self.rebuilt(&renderer, rendered, written)));
+                documents.push((number, self.rebuilt(&engine, rendered, written)));
             }
         }
         self.check_schemas(&rendered.documents, &documents)?;
@@ -143,20 +143,20 @@ impl<'a> Set<'a> {
     }
 
     /// The document with its rendered data, each value with the place where it is written.
-    fn rebuilt(&self, renderer: &Renderer, rendered: &RenderedDocument, written: &Document) -> Document {
+    fn rebuilt(&self, engine: &Renderer, rendered: &RenderedDocument, written: &Document) -> Document {
         let document = &rendered.document;
         if Arc::ptr_eq(&rendered.data, document.data()) {
             return written.clone();
         }
         let chain = |identity: &Arc<Identity>| {
-            let ancestors = renderer.ancestors(identity);
+            let ancestors = engine.ancestors(identity);
             std::iter::once(Arc::clone(identity))
                 .chain(ancestors)
                 .filter_map(|identity| self.data(&identity))
                 .collect::<Vec<_>>()
         };
         let mut candidates = Candidates::new(chain(document.identity()));
-        let sources = renderer.sources(document.identity());
+        let sources = engine.sources(document.identity());
         for (substitution, source) in document.substitutions().iter().zip(sources) {
             let Some(source) = source else { continue };
             for node in chain(&source) {

@@ -186,9 +186,11 @@ pub fn site_texts(documents: &[FiledDocument]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Control documents steer rendering and are no part of the site.
+/// Deckhand's own documents steer rendering and are no part of the site. Other control documents are: a Kubernetes
+/// document is stored as one.
 fn site_documents(documents: &[FiledDocument]) -> impl Iterator<Item = &FiledDocument> {
-    documents.iter().filter(|filed| !filed.document.is_control())
+    let is_of_site = |filed: &&FiledDocument| !filed.document.schema().starts_with("deckhand/");
+    documents.iter().filter(is_of_site)
 }
 
 fn source_name(filed: &FiledDocument) -> String {

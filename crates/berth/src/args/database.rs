@@ -13,7 +13,7 @@ use crate::{
 /// The database with the documents.
 #[derive(Debug, Args)]
 pub(crate) struct DatabaseArgs {
-    /// Database: sqlite:PATH or postgres://USER@HOST/NAME
+    /// Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`
     #[arg(
         long = "database",
         env = "BERTH_DATABASE",
@@ -30,7 +30,7 @@ pub(crate) struct DatabaseArgs {
 /// The keys that open and seal documents with storagePolicy encrypted.
 #[derive(Debug, Args)]
 pub(crate) struct SealingArgs {
-    /// File with the key that seals encrypted documents; without it BERTH_SEALING_KEY holds the key
+    /// File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key
     ///
     /// 64 hexadecimal digits, made by `openssl rand -hex 32`. Repeatable: the first key seals, the others only open what
     /// they have sealed before.

@@ -54,7 +54,7 @@ pub(crate) struct StoreCheckArgs {
 /// Write a copy of the database to a new file
 ///
 /// The copy is one moment's state; others may read and write meanwhile. It is a database of its own: `--database
-/// sqlite:FILE` opens it. PostgreSQL is copied with its own `pg_dump`.
+/// sqlite:FILE` opens it. A database on a server is copied with its own tool, `pg_dump`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
