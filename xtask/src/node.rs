@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use berth_boot::needs_loader;
 use serde_json::Value;
 
 use crate::workspace::Workspace;
@@ -17,9 +18,6 @@ const CRATE: &str = "berth-node";
 
 /// Well below what a machine config can hold.
 const SIZE_LIMIT: usize = 1_500_000;
-
-/// The type of the segment that names a dynamic loader.
-const PT_INTERP: u32 = 3;
 
 /// Builds the executable, checks it, and says where it is and how large.
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
@@ -65,29 +63,6 @@ fn check(bytes: &[u8]) -> Result<()> {
         bail!("it has {} bytes, more than {SIZE_LIMIT}", bytes.len());
     }
     Ok(())
-}
-
-/// Whether the program headers name a loader; `None` for what is not a little-endian 64-bit ELF file.
-fn needs_loader(bytes: &[u8]) -> Option<bool> {
-    if bytes.get(..6)? != b"\x7fELF\x02\x01" {
-        return None;
-    }
-    let number = |at: usize, length: usize| -> Option<usize> {
-        let field = bytes.get(at..at.checked_add(length)?)?;
-        let value = field
-            .iter()
-            .rev()
-            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-        usize::try_from(value).ok()
-    };
-    let (start, size, count) = (number(0x20, 8)?, number(0x36, 2)?, number(0x38, 2)?);
-    for index in 0..count {
-        let header = start.checked_add(index.checked_mul(size)?)?;
-        if number(header, 4)? == usize::try_from(PT_INTERP).ok()? {
-            return Some(true);
-        }
-    }
-    Some(false)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use berth_units::{
     merge_default_kubelet, merge_kubelet_env,
 };
 
-use crate::{boot_labels::BootLabels, error::BootError, way::Way};
+use crate::{boot_labels::BootLabels, error::BootError, executable::check_executable, way::Way};
 
 /// Where systemd finds the generator.
 pub const GENERATOR_PATH: &str = "/etc/systemd/system-generators/berth-generator";
@@ -163,9 +163,7 @@ impl BootFiles {
 
     fn generator(&mut self, input: &BootInput<'_>) -> Result<(), BootError> {
         let executable = input.executable.ok_or(BootError::NoExecutable)?;
-        if !executable.starts_with(b"\x7fELF") {
-            return Err(BootError::NotExecutable);
-        }
+        check_executable(executable)?;
         self.add(FLAVOUR_PATH, format!("{}\n", input.flavour), Action::DaemonReload);
         self.files.push(BootFile {
             path: GENERATOR_PATH.to_owned(),

@@ -12,8 +12,11 @@ pub enum BootError {
     #[error("the way `{}` needs the static executable for nodes", Way::Generator)]
     NoExecutable,
     /// The bytes given as the executable are something else.
-    #[error("the executable for nodes is not an ELF file")]
+    #[error("the executable for nodes is not an ELF file for 64 bits")]
     NotExecutable,
+    /// The node may not have the loader.
+    #[error("the executable for nodes needs a dynamic loader, which a node may not have: it must be linked statically")]
+    NeedsLoader,
     /// A drop-in repeats the unit's command, which is not known.
     #[error("the way `{}` needs the kubelet's unit", Way::DropIn)]
     NoUnit,

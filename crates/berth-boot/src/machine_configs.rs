@@ -13,6 +13,17 @@ use crate::{
     way::Way,
 };
 
+/// What the names of the machine configs begin and end with; the pool's name is between.
+const OWN_NAMES: [(&str, &str); 2] = [("98-", "-berth-generator"), ("99-", "-berth-labels")];
+
+/// Whether a machine config of this name is one that [`machine_configs`] makes. What a pool has without Berth is what it
+/// has without these: otherwise labels of yesterday would be taken for somebody else's.
+pub fn is_own_machine_config(name: &str) -> bool {
+    OWN_NAMES.iter().any(|(before, after)| {
+        name.len() > before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+    })
+}
+
 /// What goes into machine configs.
 #[derive(Debug, Clone, Copy)]
 pub struct MachineConfigInput<'a> {
@@ -55,10 +66,11 @@ pub fn machine_configs(input: &MachineConfigInput<'_>) -> Result<MachineConfigs,
     let (generator, labels): (Vec<&BootFile>, Vec<&BootFile>) =
         files.files.iter().partition(|file| file.path == GENERATOR_PATH);
     let mut machine_configs = Vec::new();
-    for (name, part) in [("98", "generator", generator), ("99", "labels", labels)]
+    for (name, part) in OWN_NAMES
         .into_iter()
-        .filter(|(_, _, part)| !part.is_empty())
-        .map(|(rank, what, part)| (format!("{rank}-{}-berth-{what}", input.pool), part))
+        .zip([generator, labels])
+        .filter(|(_, part)| !part.is_empty())
+        .map(|((before, after), part)| (format!("{before}{}{after}", input.pool), part))
     {
         machine_configs.push(machine_config(name, input, &part)?);
     }

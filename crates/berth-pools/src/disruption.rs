@@ -28,8 +28,14 @@ pub(crate) const KUBELET_ENV: &str = "/etc/kubernetes/kubelet-env";
 /// The variable in which OpenShift's kubelet unit takes further labels.
 pub(crate) const LABELS_VARIABLE: &str = "CUSTOM_KUBELET_LABELS";
 
-/// The label drop-in, delivered as a file.
-const LABELS_DROP_IN: &str = "/etc/systemd/system/kubelet.service.d/50-berth.conf";
+/// The label drop-ins, delivered as files.
+const LABELS_DROP_INS: [&str; 2] = [
+    "/etc/systemd/system/kubelet.service.d/50-berth.conf",
+    "/etc/systemd/system/kubelet.service.d/zz-berth.conf",
+];
+
+/// The generator and what it reads beside the labels.
+const GENERATOR: [&str; 2] = ["/etc/berth/flavour", "/etc/systemd/system-generators/berth-generator"];
 
 const REGISTRIES: &str = "/etc/containers/registries.conf";
 const CRIO: &str = "crio.service";
@@ -140,11 +146,13 @@ impl Default for DisruptionPolicy {
             ),
             // Labels count when a kubelet registers, and live Nodes get theirs from the controller.
             (LABELS_FILE, vec![Action::None]),
-            (LABELS_DROP_IN, vec![Action::None]),
         ];
+        // Labels count when a kubelet registers, so it is enough that systemd reads their drop-in at the next boot.
+        let drop_ins = LABELS_DROP_INS.map(|path| (path, vec![Action::None]));
+        let generator = GENERATOR.map(|path| (path, vec![Action::DaemonReload]));
+        let files = files.into_iter().chain(drop_ins).chain(generator);
         Self {
             files: files
-                .into_iter()
                 .map(|(path, actions)| FilePolicy {
                     path: path.to_owned(),
                     actions,
@@ -181,6 +189,11 @@ impl DisruptionPolicy {
             .filter(|policy| covers(trimmed(&policy.path), path))
             .max_by_key(|policy| trimmed(&policy.path).len())
             .map_or_else(|| vec![Action::Reboot], |policy| or_none(&policy.actions))
+    }
+
+    /// Whether a policy speaks of this file or of a directory above it.
+    pub(crate) fn speaks_of(&self, path: &str) -> bool {
+        self.files.iter().any(|policy| covers(trimmed(&policy.path), path))
     }
 
     /// What a change of this unit or its drop-ins needs.

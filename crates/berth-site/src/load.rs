@@ -8,6 +8,7 @@ mod berth;
 mod host;
 mod network;
 mod node;
+mod policy;
 mod pool;
 mod rule;
 
@@ -30,6 +31,7 @@ enum Kind {
     MachineConfigPool,
     MachineConfig,
     KubeletConfig,
+    MachineConfiguration,
     LabelRule,
     Berth,
     Node,
@@ -52,6 +54,12 @@ const KINDS: &[(Kind, &str, &str, &str)] = &[
     ),
     (Kind::MachineConfig, "MachineConfig", MACHINE_CONFIG_API, "berth"),
     (Kind::KubeletConfig, "KubeletConfig", MACHINE_CONFIG_API, "berth"),
+    (
+        Kind::MachineConfiguration,
+        "MachineConfiguration",
+        OPERATOR_API,
+        "berth",
+    ),
     (Kind::LabelRule, "LabelRule", BERTH_API, "berth"),
     (Kind::Berth, "Berth", BERTH_API, "berth"),
     (Kind::Node, "Node", "v1", "berth"),
@@ -93,6 +101,7 @@ const KUBERNETES_METADATA: &[&str] = &[
     "selfLink",
 ];
 const MACHINE_CONFIG_API: &str = "machineconfiguration.openshift.io/v1";
+const OPERATOR_API: &str = "operator.openshift.io/v1";
 const BERTH_API: &str = "berth.dev/v1alpha1";
 
 /// Reads documents into a site. The findings are in document order.
@@ -171,6 +180,7 @@ impl Loader<'_> {
             Kind::MachineConfigPool => site.pools.push(pool::read(&object, report)),
             Kind::MachineConfig => site.machine_configs.push(pool::read_machine_config(&object, report)),
             Kind::KubeletConfig => site.kubelet_configs.extend(pool::read_kubelet_config(&object, report)),
+            Kind::MachineConfiguration => site.disruption = policy::read(&object, report),
             Kind::LabelRule => site.rules.extend(rule::read(&object, report)),
             Kind::Berth => site.berths.push(berth::read(&object, report)),
             Kind::Node => site.observed.extend(node::read(&object, report)),

@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use berth_documents::{Node, Span};
 use berth_labels::{Flavour, Inversion, LabelKey, LabelSelector, LabelValue};
+use berth_pools::UserPolicy;
 
 use crate::{
     network::{Addressing, Cluster, HostNetwork, Network, ObservedNetwork},
@@ -51,6 +52,8 @@ pub struct Site {
     pub machine_configs: Vec<MachineConfig>,
     /// Kubelet configs.
     pub kubelet_configs: Vec<KubeletConfig>,
+    /// The cluster's own policies for what a change needs, from a MachineConfiguration.
+    pub disruption: UserPolicy,
     /// Label rules, weakest first: by priority, then by name.
     pub rules: Vec<Rule>,
     /// Berths.

@@ -6,6 +6,7 @@
 mod fold;
 mod matching;
 mod pool;
+mod pool_labels;
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -2,14 +2,19 @@
 //!
 //! Help order is declaration order, and every argument has a help text (a test proves it).
 
+mod boot;
+mod cloud_init;
 mod common;
 mod database;
 mod diff;
 mod explain;
 mod forecast;
+mod ignition;
 mod iso;
+mod kubeadm;
 mod labels;
 mod lint;
+mod machineconfig;
 mod plan;
 mod pointer;
 mod pools;
@@ -20,18 +25,24 @@ mod selector;
 mod serve;
 mod store;
 mod token;
+mod unit;
 
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::{
+    boot::{ArtefactFormat, BootArgs},
+    cloud_init::CloudInitArgs,
     common::{Files, FlavourArg, Format, Output},
     database::DatabaseArgs,
     diff::DiffArgs,
     explain::ExplainArgs,
     forecast::ForecastArgs,
+    ignition::IgnitionArgs,
     iso::{IsoArgs, IsoCommand, IsoEmbedArgs, IsoRemoveArgs, IsoRestoreArgs, IsoShowArgs, IsoTarget},
+    kubeadm::KubeadmArgs,
     labels::{LabelsArgs, LabelsCheckArgs, LabelsCommand},
     lint::LintArgs,
+    machineconfig::MachineConfigArgs,
     plan::PlanArgs,
     pointer::PointerArgs,
     pools::PoolsArgs,
@@ -42,6 +53,7 @@ pub(crate) use self::{
     serve::{IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs},
     store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
     token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
+    unit::{UnitArgs, UnitCommand, UnitFormat, UnitKubeletArgs},
 };
 
 /// Gives every Kubernetes node its labels and its pool before it boots.
@@ -65,6 +77,7 @@ Examples:
   berth render -f site/ --pool worker      what the machines of a pool get
   berth diff old/ new/                     what a change of documents costs
   berth forecast -f site/ --nodes FILE     how long a rollout takes
+  berth ignition -f site/ --node NAME      what one machine boots from
 
 Exit codes:
   0  done
@@ -90,6 +103,12 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     Rollout(RolloutArgs),
     Forecast(ForecastArgs),
+    #[command(name = "machineconfig")]
+    MachineConfig(MachineConfigArgs),
+    Ignition(IgnitionArgs),
+    CloudInit(CloudInitArgs),
+    Kubeadm(KubeadmArgs),
+    Unit(UnitArgs),
     Serve(ServeArgs),
     IgnitionServer(IgnitionServerArgs),
     Token(TokenArgs),

@@ -1,15 +1,19 @@
 //! The commands, one file each: read, ask the pure crates, print.
 
+mod cloud_init;
 mod diff;
 mod explain;
 mod forecast;
+mod ignition;
 mod ignition_server;
 mod iso_embed;
 mod iso_remove;
 mod iso_restore;
 mod iso_show;
+mod kubeadm;
 mod labels_check;
 mod lint;
+mod machineconfig;
 mod plan;
 mod pointer;
 mod pools;
@@ -21,13 +25,14 @@ mod store;
 mod token_create;
 mod token_list;
 mod token_revoke;
+mod unit_kubelet;
 
 use std::io::Read;
 
 use berth_server::Clock;
 
 use crate::{
-    args::{Command, IsoCommand, LabelsCommand, RolloutCommand, StoreCommand, TokenCommand},
+    args::{Command, IsoCommand, LabelsCommand, RolloutCommand, StoreCommand, TokenCommand, UnitCommand},
     exit::Exit,
     failure::Failure,
     output::Printer,
@@ -52,6 +57,13 @@ pub(crate) fn run(
             RolloutCommand::Plan(args) => rollout_plan::run(&args, stdin, printer),
         },
         Command::Forecast(args) => forecast::run(&args, stdin, printer),
+        Command::MachineConfig(args) => machineconfig::run(&args, stdin, printer),
+        Command::Ignition(args) => ignition::run(&args, stdin, printer),
+        Command::CloudInit(args) => cloud_init::run(&args, stdin, printer),
+        Command::Kubeadm(args) => kubeadm::run(&args, stdin, printer),
+        Command::Unit(args) => match args.command {
+            UnitCommand::Kubelet(args) => unit_kubelet::run(&args, stdin, printer),
+        },
         Command::Serve(args) => ignition_server::run(&args.ignition, clock, printer),
         Command::IgnitionServer(args) => ignition_server::run(&args.options, clock, printer),
         Command::Token(args) => match args.command {

@@ -10,6 +10,7 @@
 //! ```
 
 mod args;
+mod boot;
 mod commands;
 mod database;
 mod exit;

@@ -173,7 +173,7 @@ fn what_openshift_could_not_store_is_refused_with_the_sizes() {
     let labels = labels("a=b");
     // Bytes that do not compress.
     let mut state = 1_u32;
-    let mut large = b"\x7fELF".to_vec();
+    let mut large = EXECUTABLE.to_vec();
     large.extend((0..1_300_000).map(|_| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         state.to_be_bytes()[0]
@@ -213,7 +213,7 @@ fn what_cannot_be_made_is_refused_with_a_reason() {
                 executable: Some(b"#!/bin/sh"),
                 ..base
             },
-            "the executable for nodes is not an ELF file",
+            "the executable for nodes is not an ELF file for 64 bits",
         ),
         (
             BootInput {

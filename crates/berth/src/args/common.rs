@@ -54,8 +54,13 @@ pub(crate) struct FlavourArg {
 impl FlavourArg {
     /// The flavour for a site: what was typed, else what its documents say.
     pub(crate) fn of(self, site: &Site) -> Flavour {
+        self.of_or(site, Flavour::default())
+    }
+
+    /// The flavour for a site, or this one where nobody says.
+    pub(crate) fn of_or(self, site: &Site, otherwise: Flavour) -> Flavour {
         let declared = site.flavour.as_ref().map(|flavour| flavour.value);
-        self.flavour.map(Flavour::from).or(declared).unwrap_or_default()
+        self.flavour.map(Flavour::from).or(declared).unwrap_or(otherwise)
     }
 
     /// The flavour where there is no site.

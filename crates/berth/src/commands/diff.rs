@@ -10,7 +10,9 @@ use std::{
 };
 
 use berth_documents::Diagnostic;
-use berth_pools::{Action, Change, ChangeKind, ChangedItem, MachineConfigSpec, Rendered, combine, diff_specs};
+use berth_pools::{
+    Action, Change, ChangeKind, ChangedItem, DisruptionPolicy, MachineConfigSpec, Rendered, combine, diff_specs_with,
+};
 use berth_site::{IntOrString, Pool, Resolution, Resolver, check};
 
 use self::report::{ChangeReport, DiffReport, NodeReport, PoolReport};
@@ -53,6 +55,7 @@ pub(crate) fn run(args: &DiffArgs, stdin: &mut dyn Read, printer: &mut Printer<'
 struct Side<'a> {
     configs: BTreeMap<&'a str, PoolConfig<'a>>,
     resolutions: Vec<Resolution>,
+    policy: DisruptionPolicy,
 }
 
 impl<'a> Side<'a> {
@@ -79,6 +82,7 @@ impl<'a> Side<'a> {
         Ok(Self {
             configs: names.into_iter().zip(configs).collect(),
             resolutions,
+            policy: DisruptionPolicy::default().with(&loaded.site.disruption),
         })
     }
 }
@@ -87,11 +91,17 @@ fn pools(old: &Side<'_>, new: &Side<'_>, wanted: impl Fn(&str) -> bool) -> Resul
     let names: BTreeSet<&str> = old.configs.keys().chain(new.configs.keys()).copied().collect();
     let names = names.into_iter().filter(|name| wanted(name));
     names
-        .map(|name| pool(name, old.configs.get(name), new.configs.get(name)))
+        // The change comes with the new documents, so their policy holds for it.
+        .map(|name| pool(name, old.configs.get(name), new.configs.get(name), &new.policy))
         .collect()
 }
 
-fn pool(name: &str, old: Option<&PoolConfig<'_>>, new: Option<&PoolConfig<'_>>) -> Result<PoolReport, Failure> {
+fn pool(
+    name: &str,
+    old: Option<&PoolConfig<'_>>,
+    new: Option<&PoolConfig<'_>>,
+    policy: &DisruptionPolicy,
+) -> Result<PoolReport, Failure> {
     let rendered = |side: Option<&PoolConfig<'_>>| side.and_then(PoolConfig::rendered).cloned();
     let (before, after) = (rendered(old), rendered(new));
     let spec = |rendered: &Option<Rendered>| {
@@ -103,7 +113,8 @@ fn pool(name: &str, old: Option<&PoolConfig<'_>>, new: Option<&PoolConfig<'_>>) 
     // What a pool that comes or goes consists of is no change of any machine: machines change when they move there.
     let exists_twice = old.is_some() && new.is_some();
     let found = if exists_twice {
-        let diff = diff_specs(&before_spec, &after_spec).map_err(|error| Failure::Unusable(error.to_string()))?;
+        let diff =
+            diff_specs_with(&before_spec, &after_spec, policy).map_err(|error| Failure::Unusable(error.to_string()))?;
         diff.changes
     } else {
         Vec::new()
@@ -202,7 +213,7 @@ fn cost_of_move(
     let (Some(before), Some(after)) = (spec(old, before), spec(new, after)) else {
         return Ok(Vec::new());
     };
-    let diff = diff_specs(&before, &after).map_err(|error| Failure::Unusable(error.to_string()))?;
+    let diff = diff_specs_with(&before, &after, &new.policy).map_err(|error| Failure::Unusable(error.to_string()))?;
     Ok(diff.actions().into_iter().collect())
 }
 

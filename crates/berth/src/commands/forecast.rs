@@ -9,10 +9,10 @@ use std::{
 
 use berth_labels::ConflictPolicy;
 use berth_pools::{
-    Action, Forecast, ForecastInput, ForecastPool, MASTER, MachineConfigSpec, NewNode, NodeKind, NodeState, Reboots,
-    WORKER, diff_specs, forecast, format_duration, svg,
+    Action, DisruptionPolicy, Forecast, ForecastInput, ForecastPool, MASTER, MachineConfigSpec, NewNode, NodeKind,
+    NodeState, Reboots, WORKER, diff_specs_with, forecast, format_duration, svg,
 };
-use berth_site::{NodePlan, Presence, Resolver, Strategy};
+use berth_site::{NodePlan, Presence, Resolver, Site, Strategy};
 use serde::Serialize;
 
 use crate::{
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ForecastArgs, stdin: &mut dyn Read, printer: &mut Print
             ..ForecastPool::default()
         })
         .collect();
-    let costs = Costs::new(&configs);
+    let costs = Costs::new(&configs, &loaded.site);
     let mut states: HashMap<String, NodeState> =
         live.states.into_iter().map(|node| (node.name.clone(), node)).collect();
     for node in &labels.nodes {
@@ -102,14 +102,16 @@ fn take_part(pool: &mut ForecastPool, node: &NodePlan, state: Option<NodeState>,
 struct Costs<'a> {
     by_pool: BTreeMap<&'a str, &'a MachineConfigSpec>,
     by_name: BTreeMap<&'a str, &'a MachineConfigSpec>,
+    policy: DisruptionPolicy,
 }
 
 impl<'a> Costs<'a> {
-    fn new(configs: &'a [PoolConfig<'_>]) -> Self {
+    fn new(configs: &'a [PoolConfig<'_>], site: &Site) -> Self {
         let rendered = || configs.iter().filter_map(PoolConfig::rendered);
         Self {
             by_pool: rendered().map(|it| (it.pool.as_str(), &it.spec)).collect(),
             by_name: rendered().map(|it| (it.name.as_str(), &it.spec)).collect(),
+            policy: DisruptionPolicy::default().with(&site.disruption),
         }
     }
 
@@ -117,14 +119,14 @@ impl<'a> Costs<'a> {
     fn of_move(&self, node: &NodeState, pool: &str) -> Option<Reboots> {
         let old = self.by_name.get(node.current_config()?)?;
         let new = self.by_pool.get(pool)?;
-        (!needs_reboot(old, new)).then_some(Reboots { with: 0, without: 0 })
+        (!self.needs_reboot(old, new)).then_some(Reboots { with: 0, without: 0 })
     }
 
     /// The reboots of a new machine. Without labels at first boot it comes up as a worker, so it reboots again only
     /// where its pool is another and differs in what needs it. Masters come up as masters.
     fn of_joining(&self, pool: &str) -> Reboots {
         let same = match (self.by_pool.get(WORKER), self.by_pool.get(pool)) {
-            (Some(worker), Some(own)) => !needs_reboot(worker, own),
+            (Some(worker), Some(own)) => !self.needs_reboot(worker, own),
             _ => false,
         };
         if same || [MASTER, WORKER].contains(&pool) {
@@ -133,11 +135,11 @@ impl<'a> Costs<'a> {
             Reboots::NEW
         }
     }
-}
 
-/// Configs that cannot be compared are taken to differ.
-fn needs_reboot(old: &MachineConfigSpec, new: &MachineConfigSpec) -> bool {
-    diff_specs(old, new).map_or(true, |diff| diff.actions().contains(&Action::Reboot))
+    /// Configs that cannot be compared are taken to differ.
+    fn needs_reboot(&self, old: &MachineConfigSpec, new: &MachineConfigSpec) -> bool {
+        diff_specs_with(old, new, &self.policy).map_or(true, |diff| diff.actions().contains(&Action::Reboot))
+    }
 }
 
 #[derive(Serialize)]
@@ -189,7 +191,7 @@ impl ForecastReport<'_> {
             "START",
             "END",
             "REBOOTS",
-            "WITHOUT BERTH",
+            "REBOOTS WITHOUT BERTH",
         ]);
         for pool in &self.0.pools {
             for node in &pool.nodes {
@@ -219,9 +221,9 @@ impl ForecastReport<'_> {
             "MAX UNAVAILABLE",
             "NODES",
             "REBOOTS",
-            "WITHOUT BERTH",
+            "REBOOTS WITHOUT BERTH",
             "FINISH",
-            "WITHOUT BERTH",
+            "FINISH WITHOUT BERTH",
         ]);
         for pool in &self.0.pools {
             table.row([

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use berth_ignition::parse;
+use berth_ignition::{SpecVersion, parse};
 use berth_server::{Pointer, Secret, pointer};
 use serde_json::Value;
 
@@ -30,12 +30,15 @@ pub(crate) fn run(args: &PointerArgs, stdin: &mut dyn Read, printer: &mut Printe
         token: token.as_ref(),
         headers: &[],
     })?;
-    let config = in_version(args, config)?;
+    let config = match args.spec {
+        None => config,
+        Some(version) => in_version(version, &config)?,
+    };
     printer.data(&format!("{config:#}\n"))?;
     Ok(Exit::Done)
 }
 
-fn read_token(stdin: &mut dyn Read) -> Result<String, Failure> {
+pub(super) fn read_token(stdin: &mut dyn Read) -> Result<String, Failure> {
     let mut text = String::new();
     stdin.read_to_string(&mut text).map_err(|source| Failure::ReadFile {
         path: STDIN_NAME.into(),
@@ -45,22 +48,19 @@ fn read_token(stdin: &mut dyn Read) -> Result<String, Failure> {
 }
 
 /// The text itself is never repeated in the message: it may be nearly right.
-fn secret(text: &str) -> Result<Secret, Failure> {
+pub(super) fn secret(text: &str) -> Result<Secret, Failure> {
     Secret::parse(text.trim()).ok_or_else(|| Failure::Argument {
         message: "that is not a token of `berth token create`".to_owned(),
         hint: Some("a token begins with `berth`, and is shown once, when it is made".to_owned()),
     })
 }
 
-fn in_version(args: &PointerArgs, config: Value) -> Result<Value, Failure> {
-    let Some(version) = args.spec else {
-        return Ok(config);
-    };
+pub(super) fn in_version(version: SpecVersion, config: &Value) -> Result<Value, Failure> {
     let refuse = |reason: String| Failure::Argument {
         message: format!("the pointer cannot be written in spec {version}: {reason}"),
         hint: None,
     };
-    let parsed = parse(&config);
+    let parsed = parse(config);
     let parsed = parsed
         .usable()
         .map_err(|findings| refuse(findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use annotate_snippets::renderer::{DEFAULT_ERROR_STYLE, DEFAULT_HELP_STYLE, DEFAULT_WARNING_STYLE};
+use annotate_snippets::renderer::{DEFAULT_ERROR_STYLE, DEFAULT_HELP_STYLE, DEFAULT_NOTE_STYLE, DEFAULT_WARNING_STYLE};
 use anstyle::Style;
 use serde::Serialize;
 
@@ -79,6 +79,11 @@ impl<'io> Printer<'io> {
     /// `warning: …`.
     pub(crate) fn warning(&mut self, message: &str) -> Result<(), Failure> {
         self.tagged("warning", DEFAULT_WARNING_STYLE, message)
+    }
+
+    /// `note: …`.
+    pub(crate) fn note(&mut self, message: &str) -> Result<(), Failure> {
+        self.tagged("note", DEFAULT_NOTE_STYLE, message)
     }
 
     /// `hint: …`.
