@@ -52,7 +52,7 @@ pub struct Site {
     pub machine_configs: Vec<MachineConfig>,
     /// Kubelet configs.
     pub kubelet_configs: Vec<KubeletConfig>,
-    /// The cluster's own policies for what a change needs, from a MachineConfiguration.
+    /// The cluster's own policies for what a change needs, from a `MachineConfiguration`.
     pub disruption: UserPolicy,
     /// Label rules, weakest first: by priority, then by name.
     pub rules: Vec<Rule>,

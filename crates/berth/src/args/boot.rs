@@ -44,9 +44,9 @@ pub(crate) enum WayName {
     Auto,
     /// A systemd generator on the machine adds one flag to whatever unit is there
     Generator,
-    /// OpenShift's hook, CUSTOM_KUBELET_LABELS in /etc/kubernetes/kubelet-env
+    /// OpenShift's hook, `CUSTOM_KUBELET_LABELS` in /etc/kubernetes/kubelet-env
     KubeletEnv,
-    /// kubeadm's hook, KUBELET_EXTRA_ARGS in /etc/default/kubelet
+    /// kubeadm's hook, `KUBELET_EXTRA_ARGS` in /etc/default/kubelet
     DefaultKubelet,
     /// A drop-in for a unit that is known
     #[value(alias = "drop-in")]

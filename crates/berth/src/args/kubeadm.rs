@@ -22,7 +22,7 @@ pub(crate) struct KubeadmArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) node: String,
 
-    /// For the machine that makes the cluster (InitConfiguration), not one that joins it
+    /// For the machine that makes the cluster (`InitConfiguration`), not one that joins it
     #[arg(long)]
     pub(crate) init: bool,
 

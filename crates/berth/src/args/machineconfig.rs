@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::{Files, FlavourArg, Format, boot::BootArgs, boot::written_version};
 
-/// Make the MachineConfigs that carry a pool's boot labels
+/// Make the machine configs that carry a pool's boot labels
 ///
 /// Prints what is applied to an OpenShift cluster: the policy that makes these files cost neither drain nor reboot, the
 /// MachineConfig with the labels and, for the way `generator`, a second one with the executable. They hold files only: a
@@ -21,8 +21,8 @@ use super::{Files, FlavourArg, Format, boot::BootArgs, boot::written_version};
 Examples:
   berth machineconfig -f examples/telco-site --pool worker-rwn
   berth machineconfig -f site/ --pool worker | oc apply --server-side -f -
-  berth machineconfig -f site/ --pool worker --way generator --node-binary berth-node
-  berth machineconfig -f site/ --pool arbiter --way dropin --unit kubelet.service
+  berth machineconfig -f site/ --pool worker --way generator
+  berth machineconfig -f site/ --pool arbiter --unit kubelet.service
   berth machineconfig -f examples/telco-site --pool worker -o table")]
 pub(crate) struct MachineConfigArgs {
     #[command(flatten)]
@@ -35,11 +35,11 @@ pub(crate) struct MachineConfigArgs {
     #[command(flatten)]
     pub(crate) boot: BootArgs,
 
-    /// Leave out the MachineConfiguration with the policies; without them OpenShift reboots for these files
+    /// Leave out the `MachineConfiguration` with the policies; without them OpenShift reboots for these files
     #[arg(long, conflicts_with = "only_policy")]
     pub(crate) no_policy: bool,
 
-    /// Print the MachineConfiguration with the policies alone
+    /// Print the `MachineConfiguration` with the policies alone
     #[arg(long = "disruption-policy")]
     pub(crate) only_policy: bool,
 

@@ -242,7 +242,7 @@ impl Report for MachineConfigReport<'_> {
         for machine_config in &self.made.machine_configs {
             let size = machine_config.to_json().to_string().len().to_string();
             let config = machine_config.spec.config.as_ref().and_then(|json| parse(json).config);
-            for file in config.iter().flat_map(|config| config.files()) {
+            for file in config.iter().flat_map(Config::files) {
                 table.row([
                     machine_config.name.clone(),
                     size.clone(),

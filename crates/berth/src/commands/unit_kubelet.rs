@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, io::Read};
 
 use berth_labels::Label;
 use berth_units::{
-    DropIn, DropInError, DropInRequest, EffectiveUnit, EnvFileContent, Environment, KubeletCommand, UnitRefusal,
-    drop_in, seed_labels,
+    DropIn, DropInError, DropInRequest, EffectiveUnit, EnvFileContent, Environment, FileDiagnostic, KubeletCommand,
+    Severity, UnitRefusal, drop_in, seed_labels,
 };
 use serde::Serialize;
 
@@ -21,6 +21,12 @@ use crate::{
 pub(crate) fn run(args: &UnitKubeletArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let asked = boot::labels("--labels", &args.labels)?;
     let unit = boot::read_unit(&args.unit, &args.dropins, stdin, printer)?;
+    // What makes systemd refuse the unit is said as the reason why there is no drop-in.
+    for FileDiagnostic { path, diagnostic } in unit.diagnostics() {
+        if diagnostic.severity != Severity::Error {
+            printer.warning(&format!("{path}:{}: {}", diagnostic.line, diagnostic.message))?;
+        }
+    }
     let environment = environment(&unit);
     // As on a machine: labels that older scripts keep in a drop-in count too, and what is asked for counts more.
     let mut labels = seed_labels(&environment);
