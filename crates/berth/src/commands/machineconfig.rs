@@ -27,7 +27,11 @@ use crate::{
 /// Runs the command.
 pub(crate) fn run(args: &MachineConfigArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let mut known = Known::read(&args.boot, &args.files, stdin, printer)?;
-    let loaded = Loaded::read(&args.files.paths, stdin)?;
+    let mut loaded = Loaded::read(&args.files.paths, stdin)?;
+    // What an earlier run made is about to be replaced, so it may be out of date.
+    let site = &mut loaded.site;
+    site.machine_configs
+        .retain(|config| !is_own_machine_config(&config.name.value));
     rendering::known_pool([&loaded.site], &args.pool)?;
     // Machine configs are OpenShift's, so without a word on it so is the kubelet.
     let flavour = args.flavour.of_or(&loaded.site, Flavour::Openshift);

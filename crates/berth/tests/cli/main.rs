@@ -2,6 +2,8 @@
 
 // Marked as tests, so that helpers may unwrap too.
 #[cfg(test)]
+mod boot;
+#[cfg(test)]
 mod coreos_installer;
 #[cfg(test)]
 mod diff;
@@ -27,6 +29,8 @@ mod run;
 mod site;
 #[cfg(test)]
 mod token;
+#[cfg(test)]
+mod unit;
 
 mod help;
 mod input;
