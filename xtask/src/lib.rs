@@ -10,6 +10,7 @@
 )]
 
 mod architecture;
+mod envtest;
 mod fuzz;
 mod generate;
 mod node;
@@ -54,6 +55,7 @@ enum Chore {
     Generate { check: bool },
     Architecture,
     Node,
+    Envtest { print_env: bool },
 }
 
 impl Chore {
@@ -75,7 +77,9 @@ impl Chore {
             ["generate", "--check"] => Self::Generate { check: true },
             ["architecture"] => Self::Architecture,
             ["node"] => Self::Node,
-            ["generate" | "architecture" | "node", unknown, ..] => bail!("unexpected argument `{unknown}`"),
+            ["envtest"] => Self::Envtest { print_env: false },
+            ["envtest", "--print-env"] => Self::Envtest { print_env: true },
+            ["generate" | "architecture" | "node" | "envtest", unknown, ..] => bail!("unexpected argument `{unknown}`"),
             [unknown, ..] => bail!("there is no chore `{unknown}`"),
         })
     }
@@ -92,6 +96,7 @@ impl Chore {
             Self::Generate { check: false } => generate::write(&workspace),
             Self::Architecture => architecture::check(&workspace),
             Self::Node => node::build(&workspace),
+            Self::Envtest { print_env } => envtest::run(&workspace, *print_env),
         }
     }
 }
@@ -109,6 +114,8 @@ Chores:
   generate [--check]  Write man pages, shell completions and reference pages; --check only compares
   architecture        Check which crate uses what, file sizes and the map in docs/ARCHITECTURE.md
   node                Build the static executable for nodes, check that it needs no loader, and print its size
+  envtest             Provide kube-apiserver, kube-controller-manager, kubelet, kubectl and OpenShift's definitions
+                      for tests; --print-env prints lines for a shell
   help                Show this text
 
 Steps of `test`, in order:
@@ -147,6 +154,10 @@ mod tests {
             }
         );
         assert_eq!(parse("generate --check").unwrap(), Chore::Generate { check: true });
+        assert_eq!(
+            parse("envtest --print-env").unwrap(),
+            Chore::Envtest { print_env: true }
+        );
     }
 
     #[test]

@@ -12,9 +12,11 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    architecture, fuzz, generate, node,
+    architecture,
+    envtest::{self, Provided},
+    fuzz, generate, node,
     test_totals::TestTotals,
-    tools::{self, COREOS_INSTALLER, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE, Tool},
+    tools::{self, CONTAINERD, COREOS_INSTALLER, ETCD, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE, Tool},
     workspace::Workspace,
 };
 
@@ -118,7 +120,9 @@ pub(crate) const STEPS: &[Step] = &[
         action: Action::CargoTest(&["test", "--workspace", "--locked", "--no-fail-fast"]),
         needs: &[],
         better_with: &[
+            CONTAINERD,
             COREOS_INSTALLER,
+            ETCD,
             IGNITION,
             IGNITION_VALIDATE,
             POSTGRES,
@@ -209,7 +213,19 @@ impl Step {
             Action::CargoTest(arguments) => {
                 let mut command = workspace.cargo();
                 command.args(arguments);
-                if self.better_with.iter().all(Tool::is_installed) {
+                let mut complete = self.better_with.iter().all(Tool::is_installed);
+                match envtest::provide(workspace, &|line| println!("{line}"))? {
+                    Provided::Programs(programs) => {
+                        command.envs(envtest::environment(&programs));
+                    }
+                    Provided::Not(reason) => {
+                        complete = false;
+                        report
+                            .could_not_run
+                            .push(format!("tests on a real Kubernetes API server and kubelet: {reason}"));
+                    }
+                }
+                if complete {
                     command.env(REQUIRE_TOOLS, "1");
                 }
                 let totals = report.totals.get_or_insert_default();

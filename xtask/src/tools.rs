@@ -87,9 +87,25 @@ pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
     used_for: "verification of generated drop-ins",
 };
 
+/// What the Kubernetes API server keeps its objects in.
+pub(crate) const ETCD: Tool = Tool {
+    program: "etcd",
+    source: Source::Debian("etcd-server"),
+    used_for: "tests on a real Kubernetes API server",
+};
+
+/// What a kubelet starts containers with; it does not run without one.
+pub(crate) const CONTAINERD: Tool = Tool {
+    program: "containerd",
+    source: Source::Debian("containerd"),
+    used_for: "tests with a real kubelet",
+};
+
 /// Every tool that some step knows.
 pub(crate) const ALL: &[Tool] = &[
+    CONTAINERD,
     COREOS_INSTALLER,
+    ETCD,
     IGNITION,
     IGNITION_VALIDATE,
     POSTGRES,
@@ -207,6 +223,8 @@ fn install(packages: &[&str]) {
         let status = Command::new("apt-get")
             .args(arguments)
             .env("DEBIAN_FRONTEND", "noninteractive")
+            // What this program prints may be read by a shell.
+            .stdout(std::io::stderr())
             .status();
         match status {
             Ok(status) if status.success() => {}

@@ -113,6 +113,10 @@ const RULES: &[Rule] = &[
         forbidden: &[NO_CLUSTER_OR_HTTP],
     },
     Rule {
+        crate_name: "berth-testing",
+        forbidden: &[],
+    },
+    Rule {
         crate_name: "berth-units",
         forbidden: &[NO_INPUT_OUTPUT, SMALL],
     },
