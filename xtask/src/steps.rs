@@ -16,7 +16,9 @@ use crate::{
     envtest::{self, Provided},
     fuzz, generate, node,
     test_totals::TestTotals,
-    tools::{self, CONTAINERD, COREOS_INSTALLER, ETCD, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE, Tool},
+    tools::{
+        self, CONTAINERD, COREOS_INSTALLER, ETCD, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE, Tool,
+    },
     workspace::Workspace,
 };
 
