@@ -2,9 +2,11 @@
 //!
 //! Help order is declaration order, and every argument has a help text (a test proves it).
 
+mod apply;
 mod boot;
 mod cloud_init;
 mod common;
+mod configdocs;
 mod database;
 mod diff;
 mod explain;
@@ -19,7 +21,9 @@ mod plan;
 mod pointer;
 mod pools;
 mod render;
+mod repository;
 mod resolve;
+mod revisions;
 mod rollout;
 mod selector;
 mod serve;
@@ -30,9 +34,14 @@ mod unit;
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::{
+    apply::ApplyArgs,
     boot::{ArtefactFormat, BootArgs},
     cloud_init::CloudInitArgs,
     common::{Files, FlavourArg, Format, Output},
+    configdocs::{
+        ConfigdocsArgs, ConfigdocsCommand, ConfigdocsCommitArgs, ConfigdocsLoadArgs, ConfigdocsShowArgs,
+        ConfigdocsStatusArgs, ConfigdocsVersionsArgs,
+    },
     database::DatabaseArgs,
     diff::DiffArgs,
     explain::ExplainArgs,
@@ -47,7 +56,9 @@ pub(crate) use self::{
     pointer::PointerArgs,
     pools::PoolsArgs,
     render::RenderArgs,
+    repository::RepositoryArgs,
     resolve::ResolveArgs,
+    revisions::{RevisionsArgs, RollbackArgs, ShowArgs, TagArgs},
     rollout::{RolloutArgs, RolloutCommand, RolloutPlanArgs},
     selector::SelectorArgs,
     serve::{IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs},
@@ -101,6 +112,12 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     Render(RenderArgs),
     Diff(DiffArgs),
+    Apply(ApplyArgs),
+    Revisions(RevisionsArgs),
+    Show(ShowArgs),
+    Rollback(RollbackArgs),
+    Tag(TagArgs),
+    Configdocs(ConfigdocsArgs),
     Rollout(RolloutArgs),
     Forecast(ForecastArgs),
     #[command(name = "machineconfig")]

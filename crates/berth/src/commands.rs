@@ -1,6 +1,8 @@
 //! The commands, one file each: read, ask the pure crates, print.
 
+mod apply;
 mod cloud_init;
+mod configdocs;
 mod diff;
 mod explain;
 mod forecast;
@@ -19,9 +21,13 @@ mod pointer;
 mod pools;
 mod render;
 mod resolve;
+mod revisions;
+mod rollback;
 mod rollout_plan;
 mod selector;
+mod show;
 mod store;
+mod tag;
 mod token_create;
 mod token_list;
 mod token_revoke;
@@ -32,7 +38,9 @@ use std::io::Read;
 use berth_server::Clock;
 
 use crate::{
-    args::{Command, IsoCommand, LabelsCommand, RolloutCommand, StoreCommand, TokenCommand, UnitCommand},
+    args::{
+        Command, ConfigdocsCommand, IsoCommand, LabelsCommand, RolloutCommand, StoreCommand, TokenCommand, UnitCommand,
+    },
     exit::Exit,
     failure::Failure,
     output::Printer,
@@ -52,7 +60,19 @@ pub(crate) fn run(
         Command::Pools(args) => pools::run(&args, stdin, printer),
         Command::Plan(args) => plan::run(&args, stdin, printer),
         Command::Render(args) => render::run(&args, stdin, printer),
-        Command::Diff(args) => diff::run(&args, stdin, printer),
+        Command::Diff(args) => diff::run(&args, stdin, clock, printer),
+        Command::Apply(args) => apply::run(&args, stdin, clock, printer),
+        Command::Revisions(args) => revisions::run(&args, clock, printer),
+        Command::Show(args) => show::run(&args, clock, printer),
+        Command::Rollback(args) => rollback::run(&args, clock, printer),
+        Command::Tag(args) => tag::run(&args, clock, printer),
+        Command::Configdocs(args) => match args.command {
+            ConfigdocsCommand::Load(args) => configdocs::load(&args, stdin, clock, printer),
+            ConfigdocsCommand::Status(args) => configdocs::status(&args, clock, printer),
+            ConfigdocsCommand::Commit(args) => configdocs::commit(&args, clock, printer),
+            ConfigdocsCommand::Show(args) => configdocs::show(&args, clock, printer),
+            ConfigdocsCommand::Versions(args) => configdocs::versions(&args, clock, printer),
+        },
         Command::Rollout(args) => match args.command {
             RolloutCommand::Plan(args) => rollout_plan::run(&args, stdin, printer),
         },

@@ -13,7 +13,6 @@ use crate::{args::DatabaseArgs, failure::Failure};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IfMissing {
     /// The command writes the first revision.
-    #[expect(dead_code, reason = "for commands that write")]
     Create,
     /// There is nothing to read: the address is mistyped, or nothing was ever written.
     Refuse,

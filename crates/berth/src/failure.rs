@@ -97,6 +97,33 @@ pub(crate) enum Failure {
         /// What would be possible.
         hint: Option<String>,
     },
+    /// The repository does not do what it was asked, in its own words.
+    #[error("{message}")]
+    Rejected {
+        /// The HTTP status that says this.
+        status: u16,
+        /// What is wrong.
+        message: String,
+        /// Everything that is wrong, where there is more to say.
+        details: Vec<String>,
+    },
+    /// The server does not answer.
+    #[error("cannot reach the server at {server}")]
+    Unreachable {
+        /// Its address.
+        server: String,
+        /// What the network said.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// Something answers, and it is not a repository of documents.
+    #[error("what answers at {server} is not Berth (status {status})")]
+    NotBerth {
+        /// Its address.
+        server: String,
+        /// The status of the answer.
+        status: u16,
+    },
     /// The database does not do what it was asked.
     #[error(transparent)]
     Store(#[from] berth_store::Error),
@@ -125,6 +152,12 @@ impl Failure {
                 ..
             } => Exit::No,
             Self::Store(error) => store_exit(error),
+            Self::Unreachable { .. } | Self::NotBerth { .. } => Exit::Unreachable,
+            Self::Rejected { status, .. } => match status {
+                404 => Exit::Usage,
+                500.. => Exit::Unreachable,
+                _ => Exit::No,
+            },
             _ => Exit::Usage,
         }
     }
@@ -133,6 +166,10 @@ impl Failure {
     pub(crate) fn messages(&self) -> Vec<String> {
         match self {
             Self::Input(errors) => errors.iter().map(|error| Chain(error).to_string()).collect(),
+            Self::Rejected { message, details, .. } => {
+                let more = details.iter().filter(|detail| *detail != message).cloned();
+                std::iter::once(message.clone()).chain(more).collect()
+            }
             other => vec![Chain(other).to_string()],
         }
     }
@@ -144,6 +181,7 @@ impl Failure {
                 let names: Vec<_> = close.iter().map(|name| format!("`{name}`")).collect();
                 Some(format!("did you mean {}?", names.join(" or ")))
             }
+            Self::NotBerth { .. } => Some("give the address without a path, as in http://127.0.0.1:8080".to_owned()),
             Self::Argument { hint, .. } | Self::Area { hint, .. } | Self::Refused { hint, .. } => hint.clone(),
             Self::Image { source, .. } => match source {
                 ImageError::NoArea => Some("live images of Fedora CoreOS and RHEL CoreOS have one".to_owned()),

@@ -13,6 +13,7 @@ mod args;
 mod boot;
 mod commands;
 mod database;
+mod documents;
 mod exit;
 mod failure;
 mod files;

@@ -186,7 +186,7 @@ fn configured(documents: &[Document]) -> BTreeMap<String, String> {
 }
 
 /// A path as messages call it.
-fn described(path: &Path) -> String {
+pub(crate) fn described(path: &Path) -> String {
     if path == Path::new("-") {
         "standard input".to_owned()
     } else {
@@ -243,7 +243,8 @@ pub(crate) fn subject<'a>(resolver: &'a Resolver<'_>, name: &str) -> Result<&'a 
     })
 }
 
-fn parse_all(sources: &mut Sources, texts: Vec<(String, String)>) -> (Vec<Document>, Vec<Diagnostic>) {
+/// Reads texts into documents; the texts are kept for findings.
+pub(crate) fn parse_all(sources: &mut Sources, texts: Vec<(String, String)>) -> (Vec<Document>, Vec<Diagnostic>) {
     let mut documents = Vec::new();
     let mut diagnostics = Vec::new();
     for (name, text) in texts {

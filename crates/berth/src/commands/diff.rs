@@ -1,4 +1,4 @@
-//! `berth diff`: what differs between two folders of documents, and what it costs.
+//! `berth diff`: what differs between two folders or revisions of documents, and what it costs.
 
 mod contents;
 mod report;
@@ -6,18 +6,21 @@ mod report;
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::Read,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use berth_documents::Diagnostic;
 use berth_pools::{
     Action, Change, ChangeKind, ChangedItem, DisruptionPolicy, MachineConfigSpec, Rendered, combine, diff_specs_with,
 };
+use berth_server::Clock;
 use berth_site::{IntOrString, Pool, Resolution, Resolver, check};
 
 use self::report::{ChangeReport, DiffReport, NodeReport, PoolReport};
 use crate::{
     args::DiffArgs,
+    database::{self, IfMissing},
+    documents::Documents,
     exit::Exit,
     failure::{Chain, Failure},
     findings,
@@ -27,16 +30,20 @@ use crate::{
 };
 
 /// Runs the command.
-pub(crate) fn run(args: &DiffArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
-    if is_stdin(&args.old) && is_stdin(&args.new) {
+pub(crate) fn run(
+    args: &DiffArgs,
+    stdin: &mut dyn Read,
+    clock: &Clock,
+    printer: &mut Printer<'_>,
+) -> Result<Exit, Failure> {
+    if args.old == "-" && args.new == "-" {
         return Err(Failure::Argument {
             message: "standard input can be OLD or NEW, not both".to_owned(),
             hint: None,
         });
     }
-    let old = Loaded::read(std::slice::from_ref(&args.old), stdin)?;
-    let new = Loaded::read(std::slice::from_ref(&args.new), stdin)?;
+    let old = read(&args.old, args, stdin, clock)?;
+    let new = read(&args.new, args, stdin, clock)?;
     if let Some(pool) = &args.pool {
         rendering::known_pool([&old.site, &new.site], pool)?;
     }
@@ -51,7 +58,35 @@ pub(crate) fn run(args: &DiffArgs, stdin: &mut dyn Read, printer: &mut Printer<'
     Ok(if report.is_empty() { Exit::Done } else { Exit::No })
 }
 
-/// One of the two folders, without mistakes.
+/// Reads one side. What is there as a path is a path, as it always was; other words may name a revision.
+fn read(side: &str, args: &DiffArgs, stdin: &mut dyn Read, clock: &Clock) -> Result<Loaded, Failure> {
+    let path = PathBuf::from(side);
+    let is_path = side == "-" || path.exists() || (side.contains('/') && !side.starts_with("revision/"));
+    if is_path {
+        return Loaded::read(&[path], stdin);
+    }
+    let is_word = side
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
+    let has_repository = args.repository.server.is_some()
+        || database::file(&args.repository.database.address).is_none_or(|file| file.exists());
+    let is_number = side.parse::<u64>().is_ok() || side.starts_with("revision/");
+    if !is_word || !(has_repository || is_number) {
+        return Loaded::read(&[path], stdin);
+    }
+    database::wait(async {
+        let documents = Documents::open(&args.repository, IfMissing::Refuse, clock).await?;
+        let revision = documents.find(side).await?;
+        documents.site(revision).await
+    })
+}
+
+/// How messages call a side.
+fn described(side: &str) -> String {
+    format!("`{side}`")
+}
+
+/// One of the two sides, without mistakes.
 struct Side<'a> {
     configs: BTreeMap<&'a str, PoolConfig<'a>>,
     resolutions: Vec<Resolution>,
@@ -60,7 +95,7 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     /// A difference to something broken would look complete and not be, so there is none.
-    fn new(loaded: &'a Loaded, path: &Path, args: &DiffArgs, printer: &mut Printer<'_>) -> Result<Self, Failure> {
+    fn new(loaded: &'a Loaded, name: &str, args: &DiffArgs, printer: &mut Printer<'_>) -> Result<Self, Failure> {
         let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
         let resolutions = resolver.resolve_all();
         let mut diagnostics: Vec<Diagnostic> = check(&loaded.sources, &resolver, &resolutions);
@@ -74,8 +109,8 @@ impl<'a> Side<'a> {
                 _ => String::new(),
             };
             return Err(Failure::Unusable(format!(
-                "`{}` has mistakes, so that it cannot be compared{reason}",
-                path.display()
+                "{} has mistakes, so that it cannot be compared{reason}",
+                described(name)
             )));
         }
         let names: Vec<&str> = configs.iter().map(|config| &*config.pool.name.value).collect();

@@ -1,0 +1,214 @@
+//! The operations in this process, on a database.
+
+use std::sync::Arc;
+
+use berth_documents::deckhand::{Listing, Query};
+use berth_repository::{
+    BufferMode, CommitOptions, Configdocs, ConfigdocsError, Error, FiledDocument, LoadOptions, Repository,
+    RevisionQuery, Secrets, SiteRules, Version, revision_list,
+};
+use berth_server::Clock;
+use berth_store::Write;
+use serde_json::Value;
+
+use super::{Incoming, Shown};
+use crate::{
+    args::DatabaseArgs,
+    database::{self, IfMissing},
+    failure::Failure,
+};
+
+pub(crate) struct Local {
+    repository: Arc<Repository>,
+    configdocs: Configdocs,
+    clock: Clock,
+}
+
+impl Local {
+    pub(super) async fn open(args: &DatabaseArgs, if_missing: IfMissing, clock: &Clock) -> Result<Self, Failure> {
+        let store = database::open(args, if_missing).await?;
+        let repository = Arc::new(Repository::new(store));
+        let configdocs = Configdocs::new(Arc::clone(&repository), Arc::new(SiteRules::default()));
+        Ok(Self {
+            repository,
+            configdocs,
+            clock: Arc::clone(clock),
+        })
+    }
+
+    /// In microseconds since 1970.
+    fn now(&self) -> i64 {
+        (self.clock)().0.saturating_mul(1_000_000)
+    }
+
+    pub(super) async fn revisions(&self) -> Result<Value, Failure> {
+        let revisions = self
+            .repository
+            .revisions(&RevisionQuery::default())
+            .await
+            .map_err(refused)?;
+        Ok(revision_list(&revisions))
+    }
+
+    pub(super) async fn documents(&self, revision: u64, shown: Shown) -> Result<Vec<Value>, Failure> {
+        let documents = if shown.rendered {
+            let query = query(Listing::RenderedDocuments)?;
+            self.repository.rendered_documents(revision, &query).await
+        } else {
+            let query = query(Listing::Documents)?;
+            self.repository.documents(revision, &query).await
+        };
+        Ok(values(&documents.map_err(refused)?, shown.cleartext))
+    }
+
+    pub(super) async fn put(&self, bucket: &str, incoming: &Incoming) -> Result<u64, Failure> {
+        let write = Write::at(self.now());
+        let put = self
+            .repository
+            .put_bucket(bucket, &incoming.documents, write)
+            .await
+            .map_err(refused)?;
+        Ok(put.revision.map_or(0, |revision| revision.id))
+    }
+
+    pub(super) async fn rollback(&self, to: u64) -> Result<u64, Failure> {
+        let result = self
+            .repository
+            .rollback(to, Write::at(self.now()))
+            .await
+            .map_err(refused)?;
+        Ok(result.revision.map_or(0, |revision| revision.id))
+    }
+
+    pub(super) async fn put_tag(&self, revision: u64, tag: &str, data: Option<&Value>) -> Result<(), Failure> {
+        self.repository
+            .put_tag(revision, tag, data.cloned())
+            .await
+            .map_err(refused)?;
+        Ok(())
+    }
+
+    pub(super) async fn delete_tag(&self, revision: u64, tag: &str) -> Result<(), Failure> {
+        let deleted = self.repository.store().delete_tag(revision, tag).await;
+        deleted.map_err(|error| refused(error.into()))
+    }
+
+    pub(super) async fn load(&self, name: &str, incoming: &Incoming, mode: BufferMode) -> Result<Value, Failure> {
+        let options = LoadOptions {
+            mode,
+            empty_collection: false,
+        };
+        let loaded = self
+            .configdocs
+            .load(name, &incoming.documents, options, self.now(), &owner())
+            .await;
+        Ok(loaded.map_err(not_staged)?.to_json())
+    }
+
+    pub(super) async fn commit(&self, force: bool, dry_run: bool) -> Result<Value, Failure> {
+        let options = CommitOptions { force, dry_run };
+        let commitment = self.configdocs.commit(options, self.now(), &owner()).await;
+        Ok(commitment.map_err(not_staged)?.to_json())
+    }
+
+    pub(super) async fn collections(&self, versions: Option<&str>) -> Result<Value, Failure> {
+        let versions = versions.map(two_versions).transpose()?;
+        let collections = self.configdocs.collections(versions).await.map_err(not_staged)?;
+        serde_json::to_value(collections).map_err(|error| Failure::Format {
+            format: "JSON",
+            source: error.into(),
+        })
+    }
+
+    pub(super) async fn collection(&self, name: &str, version: &str, cleartext: bool) -> Result<Vec<Value>, Failure> {
+        let documents = self.configdocs.collection(name, one_version(version)?).await;
+        Ok(values(&documents.map_err(not_staged)?, cleartext))
+    }
+}
+
+fn query(listing: Listing) -> Result<Query, Failure> {
+    Query::parse(listing, [("", ""); 0]).map_err(|error| refused(error.into()))
+}
+
+fn values(documents: &[FiledDocument], cleartext: bool) -> Vec<Value> {
+    let secrets = Secrets::asked(cleartext);
+    documents.iter().map(|document| document.to_json(secrets)).collect()
+}
+
+/// A name for the lock that no other process of this machine uses.
+fn owner() -> String {
+    format!("berth, process {}", std::process::id())
+}
+
+fn one_version(text: &str) -> Result<Version, Failure> {
+    text.trim().parse().map_err(|()| Failure::Rejected {
+        status: 400,
+        message: "Invalid version query parameter specified: version must be buffer, committed, last_site_action, \
+                  successful_site_action"
+            .to_owned(),
+        details: Vec::new(),
+    })
+}
+
+fn two_versions(text: &str) -> Result<(Version, Version), Failure> {
+    match text.split(',').collect::<Vec<_>>().as_slice() {
+        [one, other] => Ok((one_version(one)?, one_version(other)?)),
+        _ => Err(Failure::Rejected {
+            status: 400,
+            message: "Incorrect number of versions for comparison".to_owned(),
+            details: Vec::new(),
+        }),
+    }
+}
+
+/// A refusal in the words that a server would send. What is wrong with the database itself is said as it is.
+fn refused(error: Error) -> Failure {
+    let status = error.status();
+    match error {
+        Error::Store(error) if status >= 500 => Failure::Store(error),
+        error => Failure::Rejected {
+            status,
+            details: details(&error),
+            message: match &error {
+                Error::Render(errors) => errors.first().to_string(),
+                error => error.to_string(),
+            },
+        },
+    }
+}
+
+fn details(error: &Error) -> Vec<String> {
+    match error {
+        Error::Render(errors) => errors.iter().map(ToString::to_string).collect(),
+        Error::Invalid { violations } => violations.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Some titles say it all.
+pub(super) fn join(title: &str, reason: &str) -> String {
+    if title == reason {
+        title.to_owned()
+    } else {
+        format!("{title}: {reason}")
+    }
+}
+
+fn not_staged(error: ConfigdocsError) -> Failure {
+    let (status, title, reason) = (error.status(), error.title(), error.to_string());
+    let advice = error.advice();
+    match error {
+        ConfigdocsError::Repository(error) => refused(error),
+        error => {
+            let inner = match &error {
+                ConfigdocsError::Unsuitable(inner) | ConfigdocsError::NotRendered(inner) => details(inner),
+                _ => Vec::new(),
+            };
+            Failure::Rejected {
+                status,
+                message: join(&title, &reason),
+                details: advice.map(str::to_owned).into_iter().chain(inner).collect(),
+            }
+        }
+    }
+}
