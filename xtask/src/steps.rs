@@ -17,7 +17,8 @@ use crate::{
     fuzz, generate, node,
     test_totals::TestTotals,
     tools::{
-        self, CONTAINERD, COREOS_INSTALLER, ETCD, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD, SYSTEMD_ANALYZE, Tool,
+        self, CLOUD_INIT, CONTAINERD, COREOS_INSTALLER, ETCD, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD,
+        SYSTEMD_ANALYZE, Tool,
     },
     workspace::Workspace,
 };
@@ -130,6 +131,7 @@ pub(crate) const STEPS: &[Step] = &[
             POSTGRES,
             SYSTEMD,
             SYSTEMD_ANALYZE,
+            CLOUD_INIT,
         ],
     },
 ];

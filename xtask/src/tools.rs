@@ -101,8 +101,15 @@ pub(crate) const CONTAINERD: Tool = Tool {
     used_for: "tests with a real kubelet",
 };
 
+pub(crate) const CLOUD_INIT: Tool = Tool {
+    program: "cloud-init",
+    source: Source::Debian("cloud-init"),
+    used_for: "comparison of user data with the schema of cloud-init",
+};
+
 /// Every tool that some step knows.
 pub(crate) const ALL: &[Tool] = &[
+    CLOUD_INIT,
     CONTAINERD,
     COREOS_INSTALLER,
     ETCD,
