@@ -1,0 +1,13 @@
+//! Who set which field: field sets, their wire form, and server-side apply.
+
+mod apply;
+mod compare;
+mod entries;
+mod merge;
+mod path;
+mod set;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use apply::{Applied, ApplyRequest, apply};
+pub(crate) use entries::{Manager, Operation, record_update};

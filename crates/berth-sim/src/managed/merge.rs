@@ -1,0 +1,109 @@
+//! Merging an applied configuration into an object, and taking fields out of it.
+
+use serde_json::{Map, Value};
+
+use super::{
+    compare::{below, is_atomic, item_step},
+    path::Step,
+    set::FieldSet,
+};
+use crate::schema::Schema;
+
+/// The object with the configuration merged into it.
+pub(crate) fn merged(schema: Option<&Schema>, live: &Value, config: &Value) -> Value {
+    if is_atomic(schema, config) {
+        return config.clone();
+    }
+    match (live, config) {
+        (Value::Object(live), Value::Object(config)) => {
+            let mut map = live.clone();
+            for (name, value) in config {
+                let step = Step::Field(name.clone());
+                let value = match live.get(name) {
+                    Some(old) => merged(below(schema, &step), old, value),
+                    None => value.clone(),
+                };
+                map.insert(name.clone(), value);
+            }
+            Value::Object(map)
+        }
+        (Value::Array(live), Value::Array(config)) => Value::Array(merged_list(schema, live, config)),
+        _ => config.clone(),
+    }
+}
+
+/// Items that both have stand in the order of the configuration; items that only the object has keep their place before
+/// the next common one.
+fn merged_list(schema: Option<&Schema>, live: &[Value], config: &[Value]) -> Vec<Value> {
+    let steps = |items: &[Value]| -> Vec<Step> {
+        items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| item_step(schema, index, item))
+            .collect()
+    };
+    let (live_steps, config_steps) = (steps(live), steps(config));
+    let mut result = Vec::with_capacity(live.len().saturating_add(config.len()));
+    let mut taken = vec![false; live.len()];
+    for (step, item) in config_steps.iter().zip(config) {
+        match live_steps.iter().position(|live_step| live_step == step) {
+            Some(index) => {
+                for (before, old) in live.iter().enumerate().take(index) {
+                    let only_live = live_steps.get(before).is_some_and(|step| !config_steps.contains(step));
+                    if only_live && let Some(done) = taken.get_mut(before).filter(|done| !**done) {
+                        *done = true;
+                        result.push(old.clone());
+                    }
+                }
+                if let (Some(old), Some(done)) = (live.get(index), taken.get_mut(index)) {
+                    *done = true;
+                    result.push(merged(below(schema, step), old, item));
+                }
+            }
+            None => result.push(item.clone()),
+        }
+    }
+    for ((item, step), done) in live.iter().zip(&live_steps).zip(taken) {
+        if !done && !config_steps.contains(step) {
+            result.push(item.clone());
+        }
+    }
+    result
+}
+
+/// Takes out the fields of a set. A map or item that becomes empty stays unless it is in the set itself.
+pub(crate) fn without(schema: Option<&Schema>, value: &Value, gone: &FieldSet) -> Option<Value> {
+    if gone.here {
+        return None;
+    }
+    if gone.below.is_empty() {
+        return Some(value.clone());
+    }
+    match value {
+        Value::Object(map) => {
+            let mut kept = Map::new();
+            for (name, child) in map {
+                let step = Step::Field(name.clone());
+                let child = match gone.below.get(&step) {
+                    Some(gone) => without(below(schema, &step), child, gone),
+                    None => Some(child.clone()),
+                };
+                if let Some(child) = child {
+                    kept.insert(name.clone(), child);
+                }
+            }
+            Some(Value::Object(kept))
+        }
+        Value::Array(items) => {
+            let kept = items.iter().enumerate().filter_map(|(index, item)| {
+                let step = item_step(schema, index, item);
+                match gone.below.get(&step) {
+                    Some(gone) => without(below(schema, &step), item, gone),
+                    None => Some(item.clone()),
+                }
+            });
+            Some(Value::Array(kept.collect()))
+        }
+        other => Some(other.clone()),
+    }
+}
