@@ -147,9 +147,7 @@ pub(crate) fn may(identity: &Identity, attempt: &Attempt<'_>) -> bool {
         return requests;
     }
     let Some(node) = identity.node() else {
-        return identity.user != "system:anonymous"
-            && attempt.verb == "create"
-            && attempt.resource.starts_with("self");
+        return identity.user != "system:anonymous" && attempt.verb == "create" && attempt.resource.starts_with("self");
     };
     match (attempt.group, attempt.resource) {
         _ if requests => true,
@@ -203,5 +201,7 @@ pub(crate) fn authorize(identity: &Identity, attempt: &Attempt<'_>) -> Result<()
 
 /// Whether the kubelet may see or touch this one object, where that does not follow from the resource alone.
 pub(crate) fn may_touch(identity: &Identity, hit: &Hit, name: &str) -> bool {
-    identity.node().is_none_or(|node| hit.resource.plural != "nodes" || name == node)
+    identity
+        .node()
+        .is_none_or(|node| hit.resource.plural != "nodes" || name == node)
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     access::Identity,
     failure::Failure,
-    object::{at, items, meta, name, text},
+    object::{at, meta, name, text},
     resources::Hit,
 };
 
@@ -37,7 +37,11 @@ pub(crate) fn node_restriction(
             let writer = if old.is_some() { Writer::Update } else { Writer::Create };
             let forbidden = forbidden_labels(flavour, writer, old, new);
             if !forbidden.is_empty() {
-                let verb = if old.is_some() { "modify labels" } else { "set the following labels" };
+                let verb = if old.is_some() {
+                    "modify labels"
+                } else {
+                    "set the following labels"
+                };
                 return refuse(format!(
                     "is not allowed to {verb}: {}",
                     forbidden.into_iter().collect::<Vec<_>>().join(", ")
@@ -56,7 +60,9 @@ pub(crate) fn node_restriction(
         ("", "pods") => {
             let runs_here = |pod: &Value| text(pod, &["spec", "nodeName"]) == node;
             if !new.or(old).is_some_and(runs_here) {
-                return refuse(format!("node \"{node}\" can only touch pods with spec.nodeName set to itself"));
+                return refuse(format!(
+                    "node \"{node}\" can only touch pods with spec.nodeName set to itself"
+                ));
             }
             let is_mirror = |pod: &Value| {
                 meta(pod).is_some_and(|meta| {
@@ -66,13 +72,15 @@ pub(crate) fn node_restriction(
                 })
             };
             if old.is_none() && !new.is_some_and(is_mirror) {
-                return refuse(format!("pod does not have \"kubernetes.io/config.mirror\" annotation, node \"{node}\" can only create mirror pods"));
+                return refuse(format!(
+                    "pod does not have \"kubernetes.io/config.mirror\" annotation, node \"{node}\" can only create mirror pods"
+                ));
             }
             Ok(())
         }
-        ("coordination.k8s.io", "leases") if target != node => {
-            refuse(format!("can only access node lease with the same name as the requesting node \"{node}\""))
-        }
+        ("coordination.k8s.io", "leases") if target != node => refuse(format!(
+            "can only access node lease with the same name as the requesting node \"{node}\""
+        )),
         _ => Ok(()),
     }
 }
@@ -96,9 +104,4 @@ fn forbidden_labels(flavour: Flavour, writer: Writer, old: Option<&Value>, new: 
         })
         .cloned()
         .collect()
-}
-
-/// Whether a pod stands for a file on its node, which nobody evicts.
-pub(crate) fn is_daemon(pod: &Value) -> bool {
-    items(pod, &["metadata", "ownerReferences"]).any(|owner| text(owner, &["kind"]) == "DaemonSet")
 }

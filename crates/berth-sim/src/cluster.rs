@@ -32,8 +32,10 @@ use crate::{
     storage::{Change, CommitError, Expect, Place, Storage},
 };
 
-pub(crate) use list::{ListAnswer, ListOptions};
+pub(crate) use delete::Deleted;
+pub(crate) use list::ListOptions;
 pub(crate) use options::{Caller, DeleteOptions, FieldValidation, WriteOptions, Written};
+pub(crate) use update::Target;
 pub(crate) use watch::{WatchEvent, WatchOptions, Watcher};
 
 /// Where the time comes from.
@@ -53,16 +55,20 @@ pub struct ClusterOptions {
     pub flavour: Flavour,
     /// How many changes of each resource watches can go back.
     pub remembered_changes: usize,
+    /// Who comes without a token. `kubectl` sends none over plain HTTP, so a cluster on loopback that people are to use
+    /// has the administrator here. Requests that a web page could have made are never taken for this one.
+    pub without_token: Option<Identity>,
 }
 
 impl ClusterOptions {
-    /// The rules of upstream, and memory for ten thousand changes of each resource.
+    /// The rules of upstream, the administrator for all who bring no token, and memory for ten thousand changes of each resource.
     pub fn new(clock: Clock, seed: u64) -> Self {
         Self {
             clock,
             seed,
             flavour: Flavour::Upstream,
             remembered_changes: 10_000,
+            without_token: Some(Identity::administrator()),
         }
     }
 }
@@ -89,6 +95,7 @@ struct Inner {
     feeds: Mutex<HashMap<Arc<str>, channel::Sender<u64>>>,
     ids: Mutex<Ids>,
     tokens: Tokens,
+    without_token: Option<Identity>,
     journal: Option<Journal>,
     /// Watches end when this says so.
     closing: channel::Sender<bool>,
@@ -126,6 +133,7 @@ impl Cluster {
             feeds: Mutex::new(HashMap::new()),
             ids: Mutex::new(Ids::new(seed)),
             tokens: Tokens::default(),
+            without_token: options.without_token,
             journal,
             closing,
         }));
@@ -174,6 +182,10 @@ impl Cluster {
 
     pub(crate) fn identity(&self, token: &str) -> Option<Identity> {
         self.0.tokens.find(token)
+    }
+
+    pub(crate) fn without_token(&self) -> Option<Identity> {
+        self.0.without_token.clone()
     }
 
     /// Ends all watches, for a server that shuts down.

@@ -58,10 +58,7 @@ impl Cause {
         Self {
             field: field.into(),
             reason: "FieldValueNotSupported",
-            message: format!(
-                "Unsupported value: {value}: supported values: {}",
-                supported.join(", ")
-            ),
+            message: format!("Unsupported value: {value}: supported values: {}", supported.join(", ")),
         }
     }
 
@@ -116,7 +113,8 @@ impl Failure {
         } else {
             format!("{resource} \"{name}\"")
         };
-        Self::new(403, "Forbidden", format!("{what} is forbidden: {why}")).about(json!({"name": name, "kind": resource}))
+        Self::new(403, "Forbidden", format!("{what} is forbidden: {why}"))
+            .about(json!({"name": name, "kind": resource}))
     }
 
     /// No object of this name. `resource` is the plural with its group, such as `berths.berth.dev`.
@@ -178,7 +176,7 @@ impl Failure {
     }
 
     /// Another manager owns the fields. The causes name manager and field.
-    pub(crate) fn apply_conflict(message: String, causes: Vec<Value>) -> Self {
+    pub(crate) fn apply_conflict(message: String, causes: &[Value]) -> Self {
         Self::new(409, "Conflict", message).about(json!({"causes": causes}))
     }
 
@@ -192,9 +190,7 @@ impl Failure {
         Self::new(
             415,
             "UnsupportedMediaType",
-            format!(
-                "the body of the request was in an unknown format - accepted media types include: {accepted}"
-            ),
+            format!("the body of the request was in an unknown format - accepted media types include: {accepted}"),
         )
     }
 
@@ -241,18 +237,6 @@ impl Failure {
     /// A time limit was reached.
     pub(crate) fn timeout(message: impl Into<String>) -> Self {
         Self::new(504, "Timeout", message)
-    }
-
-    /// A refusal in somebody else's words, as an admission webhook gives them.
-    pub(crate) fn denied(code: u16, message: impl Into<String>) -> Self {
-        let reason = match code {
-            400 => "BadRequest",
-            409 => "Conflict",
-            422 => "Invalid",
-            429 => "TooManyRequests",
-            _ => "Forbidden",
-        };
-        Self::new(code, reason, message)
     }
 
     /// The `Status` object.

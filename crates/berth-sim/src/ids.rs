@@ -34,8 +34,8 @@ impl Ids {
     /// Five letters and digits that spell no words, as Kubernetes completes names.
     pub(crate) fn suffix(&mut self) -> String {
         const LETTERS: [char; 27] = [
-            'b', 'c', 'd', 'f', 'g', 'h', 'j', 'k', 'l', 'm', 'n', 'p', 'q', 'r', 's', 't', 'v', 'w', 'x', 'z', '2', '4',
-            '5', '6', '7', '8', '9',
+            'b', 'c', 'd', 'f', 'g', 'h', 'j', 'k', 'l', 'm', 'n', 'p', 'q', 'r', 's', 't', 'v', 'w', 'x', 'z', '2',
+            '4', '5', '6', '7', '8', '9',
         ];
         (0..5)
             .filter_map(|_| {

@@ -9,5 +9,5 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use apply::{Applied, ApplyRequest, apply};
+pub(crate) use apply::{ApplyRequest, apply};
 pub(crate) use entries::{Manager, Operation, record_update};

@@ -1,9 +1,7 @@
-//! Which resources there are: those built in, and those that CustomResourceDefinitions bring.
+//! Which resources there are: those built in, and those that `CustomResourceDefinitions` bring.
 
 mod builtin;
 mod definition;
-#[cfg(test)]
-mod tests;
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +25,7 @@ pub(crate) static TYPES: LazyLock<CompactTypes> = LazyLock::new(|| {
     ])
 });
 
-/// Where an OpenAPI document finds the schema of a kind.
+/// Where an `OpenAPI` document finds the schema of a kind.
 #[derive(Clone, Debug)]
 pub(crate) enum Described {
     /// In the types that are built in.
@@ -174,21 +172,6 @@ impl Registry {
         })
     }
 
-    /// The resource in its preferred version.
-    pub(crate) fn preferred(&self, group: &str, plural: &str) -> Option<Hit> {
-        let resource = self.resources.get(&(group.to_owned(), plural.to_owned()))?;
-        (!resource.versions.is_empty()).then(|| Hit {
-            resource: Arc::clone(resource),
-            index: 0,
-        })
-    }
-
-    /// The resource under which objects are kept, by that name.
-    pub(crate) fn stored(&self, stored_as: &str) -> Option<Hit> {
-        let (plural, group) = stored_as.split_once('.').unwrap_or((stored_as, ""));
-        self.preferred(group, plural)
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.resources.values()
     }
@@ -205,7 +188,7 @@ impl Registry {
             }
         }
         for versions in groups.values_mut() {
-            versions.sort_by(|a, b| version_rank(b).cmp(&version_rank(a)));
+            versions.sort_by_key(|version| std::cmp::Reverse(version_rank(version)));
         }
         groups
     }

@@ -1,6 +1,6 @@
 //! Structural schemas: what an object may hold, what is filled in, what is cut off, and how lists and maps merge.
 //!
-//! The same type serves the kinds that are built in and those that a CustomResourceDefinition brings.
+//! The same type serves the kinds that are built in and those that a `CustomResourceDefinition` brings.
 
 mod compact;
 mod defaults;
@@ -14,9 +14,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-pub(crate) use compact::{CompactTypes, TypeText};
+pub(crate) use compact::CompactTypes;
 pub(crate) use defaults::fill_defaults;
-pub(crate) use prune::{drop_unknown, unknown_fields};
+pub(crate) use prune::drop_unknown;
 pub(crate) use validate::validate;
 
 /// The type of a JSON value.
@@ -76,6 +76,7 @@ pub(crate) struct Strategy {
 }
 
 /// One level of a schema.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the wire form")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schema {
     pub(crate) kind: Option<Type>,
@@ -128,7 +129,7 @@ impl Schema {
         }
     }
 
-    /// Reads the JSON form that a CustomResourceDefinition has. What is not understood counts for nothing.
+    /// Reads the JSON form that a `CustomResourceDefinition` has. What is not understood counts for nothing.
     pub(crate) fn read(json: &Value) -> Self {
         let flag = |key: &str| json.get(key).and_then(Value::as_bool).unwrap_or(false);
         let child = |key: &str| json.get(key).filter(|value| value.is_object()).map(Self::read);

@@ -82,7 +82,10 @@ pub(crate) fn object_selector_matches(selector: Option<&Value>, object: &Value) 
     };
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
     let labels = selector.get("matchLabels").and_then(Value::as_object);
-    let by_labels = labels.into_iter().flatten().all(|(key, value)| label(object, key) == value.as_str());
+    let by_labels = labels
+        .into_iter()
+        .flatten()
+        .all(|(key, value)| label(object, key) == value.as_str());
     by_labels
         && expressions.into_iter().flatten().all(|expression| {
             let found = expression
@@ -164,14 +167,6 @@ impl FieldSelector {
             };
             (found == requirement.value) == requirement.equal
         })
-    }
-
-    /// The name, if the selector asks for exactly one.
-    pub(crate) fn only_name(&self) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|requirement| requirement.equal && requirement.path == ["metadata", "name"])
-            .map(|requirement| requirement.value.as_str())
     }
 }
 
@@ -259,12 +254,25 @@ mod tests {
             (json!({}), true),
             (json!({"matchLabels": {"app": "web"}}), true),
             (json!({"matchLabels": {"app": "db"}}), false),
-            (json!({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}), true),
-            (json!({"matchExpressions": [{"key": "x", "operator": "NotIn", "values": ["y"]}]}), true),
+            (
+                json!({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}),
+                true,
+            ),
+            (
+                json!({"matchExpressions": [{"key": "x", "operator": "NotIn", "values": ["y"]}]}),
+                true,
+            ),
             (json!({"matchExpressions": [{"key": "x", "operator": "Exists"}]}), false),
-            (json!({"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}), true),
+            (
+                json!({"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}),
+                true,
+            ),
         ] {
-            assert_eq!(object_selector_matches(Some(&selector), &object()), expected, "{selector}");
+            assert_eq!(
+                object_selector_matches(Some(&selector), &object()),
+                expected,
+                "{selector}"
+            );
         }
         assert!(!object_selector_matches(None, &object()));
     }

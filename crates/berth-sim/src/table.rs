@@ -74,9 +74,7 @@ impl Columns {
     }
 
     fn definitions(&self) -> Vec<Value> {
-        let definition = |name: &str, kind: &str, format: &str, description: &str, priority: i64| {
-            json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority})
-        };
+        let definition = |name: &str, kind: &str, format: &str, description: &str, priority: i64| json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority});
         match self {
             Self::Builtin(columns, _) => columns
                 .iter()
@@ -88,7 +86,13 @@ impl Columns {
             Self::Custom(columns) => {
                 let mut all = vec![definition("Name", "string", "name", "", 0)];
                 all.extend(columns.iter().map(|column| {
-                    definition(&column.name, &column.kind, &column.format, &column.description, column.priority)
+                    definition(
+                        &column.name,
+                        &column.kind,
+                        &column.format,
+                        &column.description,
+                        column.priority,
+                    )
                 }));
                 all
             }

@@ -105,6 +105,10 @@ const RULES: &[Rule] = &[
         forbidden: &[NO_CLUSTER],
     },
     Rule {
+        crate_name: "berth-sim",
+        forbidden: &[NO_CLUSTER],
+    },
+    Rule {
         crate_name: "berth-site",
         forbidden: &[NO_INPUT_OUTPUT],
     },

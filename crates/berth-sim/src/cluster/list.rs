@@ -84,7 +84,12 @@ impl Filter {
 
 impl Cluster {
     /// The objects of a resource.
-    pub(crate) fn list(&self, hit: &Hit, namespace: Option<&str>, options: &ListOptions) -> Result<ListAnswer, Failure> {
+    pub(crate) fn list(
+        &self,
+        hit: &Hit,
+        namespace: Option<&str>,
+        options: &ListOptions,
+    ) -> Result<ListAnswer, Failure> {
         let filter = Filter::parse(hit, &options.labels, &options.fields)?;
         let from = match options.continue_from.as_str() {
             "" => None,

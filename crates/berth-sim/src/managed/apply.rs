@@ -148,7 +148,10 @@ fn conflict(conflicts: &[(Manager, String, FieldSet)]) -> Failure {
             } else {
                 format!(" with subresource \"{}\"", manager.subresource)
             };
-            format!("conflict with \"{}\"{with} using {} at {time}", manager.name, manager.api_version)
+            format!(
+                "conflict with \"{}\"{with} using {} at {time}",
+                manager.name, manager.api_version
+            )
         };
         for path in fields.paths() {
             let path: String = path.iter().map(Step::to_string).collect();
@@ -161,7 +164,7 @@ fn conflict(conflicts: &[(Manager, String, FieldSet)]) -> Failure {
     let said = if let [only] = lines.as_slice() {
         only.clone()
     } else {
-        format!("{}", lines.join("\n- "))
+        lines.join("\n- ")
     };
-    Failure::apply_conflict(format!("Apply failed with {count} {noun}: {said}"), causes)
+    Failure::apply_conflict(format!("Apply failed with {count} {noun}: {said}"), &causes)
 }

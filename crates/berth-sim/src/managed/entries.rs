@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{compare::compare, path::Step, set::FieldSet};
-use crate::{object::meta_mut, schema::Schema};
+use crate::{
+    object::{as_map, meta_mut},
+    schema::Schema,
+};
 
 /// How a manager wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,7 +130,9 @@ pub(crate) fn manageable(object: &Value) -> Value {
                     .filter(|(key, _)| !OF_THE_SERVER.contains(&key.as_str()))
                     .map(|(key, value)| (key.clone(), value.clone()))
                     .collect();
-                kept.insert(key.clone(), Value::Object(metadata));
+                if !metadata.is_empty() {
+                    kept.insert(key.clone(), Value::Object(metadata));
+                }
             }
             _ => {
                 kept.insert(key.clone(), value.clone());
@@ -141,7 +146,9 @@ pub(crate) fn manageable(object: &Value) -> Value {
 pub(crate) fn reset(fields: &mut FieldSet, subresource: &str, has_status: bool) {
     let status = Step::Field("status".to_owned());
     if subresource == "status" {
-        fields.below.retain(|step, _| *step == status || *step == Step::Field("metadata".to_owned()));
+        fields
+            .below
+            .retain(|step, _| *step == status || *step == Step::Field("metadata".to_owned()));
     } else if has_status && subresource.is_empty() {
         fields.below.remove(&status);
     }
@@ -149,19 +156,16 @@ pub(crate) fn reset(fields: &mut FieldSet, subresource: &str, has_status: bool) 
 
 /// Notes an ordinary write: the manager gets what changed, and others lose it.
 pub(crate) fn record_update(schema: &Schema, old: Option<&Value>, new: &mut Value, manager: &Manager, now: &str) {
-    let before = old.map_or_else(
-        // The parts that every object of a kind has are not somebody's doing.
-        || json!({"metadata": {}, "spec": {}, "status": {}}),
-        manageable,
-    );
-    let mut after = manageable(new);
-    if old.is_none()
-        && let (Some(after), Some(before)) = (after.as_object_mut(), before.as_object())
-    {
-        for key in before.keys() {
-            after.entry(key.clone()).or_insert_with(|| json!({}));
+    // The parts that every object of a kind has are not somebody's doing.
+    let with_parts = |mut object: Value| {
+        let map = as_map(&mut object);
+        for part in ["metadata", "spec", "status"] {
+            map.entry(part).or_insert_with(|| json!({}));
         }
-    }
+        object
+    };
+    let before = with_parts(old.map_or_else(|| json!({}), manageable));
+    let after = with_parts(manageable(new));
     let difference = compare(Some(schema), &before, &after);
     let mut entries = read_entries(old.unwrap_or(new));
     if difference.is_empty() {

@@ -32,8 +32,8 @@ pub(crate) fn merged(schema: Option<&Schema>, live: &Value, config: &Value) -> V
     }
 }
 
-/// Items that both have stand in the order of the configuration; items that only the object has keep their place before
-/// the next common one.
+/// Items that both have stand in the order of the configuration. Items that only the object has come as early as that
+/// allows, before new ones of the configuration.
 fn merged_list(schema: Option<&Schema>, live: &[Value], config: &[Value]) -> Vec<Value> {
     let steps = |items: &[Value]| -> Vec<Step> {
         items
@@ -44,28 +44,37 @@ fn merged_list(schema: Option<&Schema>, live: &[Value], config: &[Value]) -> Vec
     };
     let (live_steps, config_steps) = (steps(live), steps(config));
     let mut result = Vec::with_capacity(live.len().saturating_add(config.len()));
-    let mut taken = vec![false; live.len()];
-    for (step, item) in config_steps.iter().zip(config) {
-        match live_steps.iter().position(|live_step| live_step == step) {
-            Some(index) => {
-                for (before, old) in live.iter().enumerate().take(index) {
-                    let only_live = live_steps.get(before).is_some_and(|step| !config_steps.contains(step));
-                    if only_live && let Some(done) = taken.get_mut(before).filter(|done| !**done) {
-                        *done = true;
-                        result.push(old.clone());
-                    }
-                }
-                if let (Some(old), Some(done)) = (live.get(index), taken.get_mut(index)) {
-                    *done = true;
-                    result.push(merged(below(schema, step), old, item));
+    let mut old = live.iter().zip(&live_steps).peekable();
+    let mut new = config.iter().zip(&config_steps).enumerate().peekable();
+    loop {
+        let next_shared = new
+            .peek()
+            .and_then(|(index, _)| config_steps.get(*index..))
+            .and_then(|rest| rest.iter().find(|step| live_steps.contains(step)));
+        if let Some((item, step)) = old.peek() {
+            if !config_steps.contains(step) {
+                result.push((*item).clone());
+                old.next();
+                continue;
+            }
+            // Its turn is past or comes later, in the order of the configuration.
+            if next_shared != Some(*step) {
+                old.next();
+                continue;
+            }
+        }
+        let Some((_, (item, step))) = new.next() else {
+            break;
+        };
+        let matching = live_steps.iter().position(|live_step| live_step == step);
+        match matching.and_then(|index| live.get(index)) {
+            Some(before) => {
+                result.push(merged(below(schema, step), before, item));
+                if old.peek().is_some_and(|(_, front)| *front == step) {
+                    old.next();
                 }
             }
             None => result.push(item.clone()),
-        }
-    }
-    for ((item, step), done) in live.iter().zip(&live_steps).zip(taken) {
-        if !done && !config_steps.contains(step) {
-            result.push(item.clone());
         }
     }
     result

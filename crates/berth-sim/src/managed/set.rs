@@ -10,7 +10,7 @@ use super::path::Step;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldSet {
     pub(crate) here: bool,
-    pub(crate) below: BTreeMap<Step, FieldSet>,
+    pub(crate) below: BTreeMap<Step, Self>,
 }
 
 impl FieldSet {
@@ -22,13 +22,6 @@ impl FieldSet {
         match path.split_first() {
             None => self.here = true,
             Some((step, rest)) => self.below.entry(step.clone()).or_default().insert(rest),
-        }
-    }
-
-    pub(crate) fn contains(&self, path: &[Step]) -> bool {
-        match path.split_first() {
-            None => self.here,
-            Some((step, rest)) => self.below.get(step).is_some_and(|below| below.contains(rest)),
         }
     }
 

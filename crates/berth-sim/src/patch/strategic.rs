@@ -36,7 +36,9 @@ fn merge_map(schema: Option<&Schema>, target: &mut Value, patch: &Map<String, Va
         }
         Some("merge") | None => {}
         Some(other) => {
-            return Err(Failure::bad_request(format!("unrecognized type: unknown patch type: {other}")));
+            return Err(Failure::bad_request(format!(
+                "unrecognized type: unknown patch type: {other}"
+            )));
         }
     }
     let map = as_map(target);
@@ -104,11 +106,7 @@ fn merge_list(
         .iter()
         .any(|item| item.get(PATCH).and_then(Value::as_str) == Some("replace"));
     if !strategy.merge || replace {
-        let items = patch
-            .iter()
-            .filter(|item| item.get(PATCH).is_none())
-            .cloned()
-            .collect();
+        let items = patch.iter().filter(|item| item.get(PATCH).is_none()).cloned().collect();
         *target = Value::Array(items);
         return Ok(());
     }
@@ -169,7 +167,7 @@ fn merge_item(key: &str, schema: Option<&Schema>, items: &mut Vec<Value>, patch:
 }
 
 /// Items that the order names stand in that order; the others keep their place after what stood before them.
-fn put_in_order(key: Option<&str>, items: &mut Vec<Value>, order: &[Value]) {
+fn put_in_order(key: Option<&str>, items: &mut [Value], order: &[Value]) {
     let identity = |item: &Value| match key {
         Some(key) => item.get(key).cloned().unwrap_or(Value::Null),
         None => item.clone(),

@@ -133,7 +133,13 @@ const ROWS: &[Row] = &[
         short: &["po"],
         namespaced: true,
         status: true,
-        fields: &["spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "status.phase", "status.podIP"],
+        fields: &[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "status.phase",
+            "status.podIP",
+        ],
         subresources: &[("eviction", "Eviction", "policy/v1"), ("binding", "Binding", "v1")],
         ..PLAIN
     },
@@ -339,7 +345,11 @@ fn resource(row: &Row) -> Resource {
         storage_version: row.version.to_owned(),
         subresources: row.subresources,
         selectable: row.fields.iter().map(|&field| field.to_owned()).collect(),
-        generation: if row.counted { Generation::Counted } else { Generation::None },
+        generation: if row.counted {
+            Generation::Counted
+        } else {
+            Generation::None
+        },
         builtin: true,
         unconditional: !["Lease", "CustomResourceDefinition"].contains(&row.kind),
         stored_as: stored_as.into(),

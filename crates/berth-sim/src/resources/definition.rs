@@ -1,4 +1,4 @@
-//! From a CustomResourceDefinition to a resource.
+//! From a `CustomResourceDefinition` to a resource.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(super) fn resource(definition: &Value) -> Resource {
         .filter(|version| version.get("served").and_then(Value::as_bool).unwrap_or(false))
         .map(|json| (json, version(json, &group, &names("kind"))))
         .collect();
-    versions.sort_by(|(_, a), (_, b)| version_rank(&b.name).cmp(&version_rank(&a.name)));
+    versions.sort_by_key(|(_, version)| std::cmp::Reverse(version_rank(&version.name)));
     let storage_version = items(definition, &["spec", "versions"])
         .find(|version| version.get("storage").and_then(Value::as_bool).unwrap_or(false))
         .map(|version| text(version, &["name"]).to_owned())
@@ -59,23 +59,31 @@ pub(super) fn resource(definition: &Value) -> Resource {
 }
 
 fn version(json: &Value, group: &str, kind: &str) -> Version {
-    let written = at(json, &["schema", "openAPIV3Schema"]).cloned().unwrap_or_else(|| json!({}));
+    let written = at(json, &["schema", "openAPIV3Schema"])
+        .cloned()
+        .unwrap_or_else(|| json!({}));
     let mut schema = Schema::read(&written);
     let text_schema = Arc::new(Schema {
         kind: Some(Type::String),
         ..Schema::default()
     });
-    schema.properties.insert("apiVersion".to_owned(), Arc::clone(&text_schema));
+    schema
+        .properties
+        .insert("apiVersion".to_owned(), Arc::clone(&text_schema));
     schema.properties.insert("kind".to_owned(), text_schema);
     schema
         .properties
         .insert("metadata".to_owned(), Arc::new(TYPES.schema("ObjectMeta")));
     let name = text(json, &["name"]).to_owned();
-    let deprecated = json.get("deprecated").and_then(Value::as_bool).unwrap_or(false).then(|| {
-        json.get("deprecationWarning")
-            .and_then(Value::as_str)
-            .map_or_else(|| format!("{group}/{name} {kind} is deprecated"), str::to_owned)
-    });
+    let deprecated = json
+        .get("deprecated")
+        .and_then(Value::as_bool)
+        .unwrap_or(false)
+        .then(|| {
+            json.get("deprecationWarning")
+                .and_then(Value::as_str)
+                .map_or_else(|| format!("{group}/{name} {kind} is deprecated"), str::to_owned)
+        });
     Version {
         schema: Arc::new(schema),
         described: Described::Inline(written),
@@ -95,15 +103,6 @@ pub(crate) fn complete_definition(definition: &mut Value, now: &str) {
         names.entry("singular").or_insert_with(|| json!(kind.to_lowercase()));
         names.entry("listKind").or_insert_with(|| json!(format!("{kind}List")));
         spec.entry("conversion").or_insert_with(|| json!({"strategy": "None"}));
-        if let Some(Value::Array(versions)) = spec.get_mut("versions") {
-            for version in versions {
-                if let Some(Value::Array(columns)) = version.get_mut("additionalPrinterColumns") {
-                    columns.iter_mut().for_each(|column| {
-                        as_map(column);
-                    });
-                }
-            }
-        }
     }
     let names = at(definition, &["spec", "names"]).cloned().unwrap_or_default();
     let storage: Vec<Value> = items(definition, &["spec", "versions"])
@@ -158,7 +157,11 @@ pub(crate) fn check_definition(definition: &Value) -> Vec<Cause> {
     }
     let scope = at(definition, &["spec", "scope"]).cloned().unwrap_or_default();
     if !["Cluster", "Namespaced"].contains(&scope.as_str().unwrap_or_default()) {
-        causes.push(Cause::unsupported("spec.scope", &scope, &[json!("Cluster"), json!("Namespaced")]));
+        causes.push(Cause::unsupported(
+            "spec.scope",
+            &scope,
+            &[json!("Cluster"), json!("Namespaced")],
+        ));
     }
     let storage = items(definition, &["spec", "versions"])
         .filter(|version| version.get("storage").and_then(Value::as_bool).unwrap_or(false))

@@ -99,7 +99,7 @@ impl CompactTypes {
         all
     }
 
-    /// The name in OpenAPI documents.
+    /// The name in `OpenAPI` documents.
     pub(crate) fn full_name(&self, name: &str) -> String {
         match self.types.get(name) {
             Some(text) => format!("{}.{name}", text.package),
@@ -146,7 +146,10 @@ impl CompactTypes {
                 json!({"type": "string", "description": "What kind of object this is."}),
             );
             let mut metadata = self.type_json("ObjectMeta", below);
-            describe(&mut metadata, "Name, labels and what the API server keeps about every object.");
+            describe(
+                &mut metadata,
+                "Name, labels and what the API server keeps about every object.",
+            );
             properties.insert("metadata".to_owned(), metadata);
         }
         for field in &text.fields {
@@ -182,7 +185,11 @@ impl CompactTypes {
             match word.split_once('=').unwrap_or((word, "")) {
                 ("set", _) => schema["x-kubernetes-list-type"] = json!("set"),
                 ("atomic", _) => {
-                    let what = if field.type_text.starts_with("[]") { "list" } else { "map" };
+                    let what = if field.type_text.starts_with("[]") {
+                        "list"
+                    } else {
+                        "map"
+                    };
                     schema[format!("x-kubernetes-{what}-type")] = json!("atomic");
                 }
                 ("key", keys) => {

@@ -94,7 +94,6 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below what a float can count")]
 fn check_value(checks: &Checks, value: &Value, path: &str, causes: &mut Vec<Cause>) {
     let mut wrong = |why: String| causes.push(Cause::invalid(path, value, &format!("{path} in body should {why}")));
     if let Some((limit, exclusive)) = checks.minimum {
@@ -117,13 +116,27 @@ fn check_value(checks: &Checks, value: &Value, path: &str, causes: &mut Vec<Caus
         wrong(format!("be a multiple of {step}"));
     }
     let length = match value {
-        Value::String(text) => Some((text.chars().count() as u64, checks.min_length, checks.max_length, "chars long")),
+        Value::String(text) => Some((
+            text.chars().count() as u64,
+            checks.min_length,
+            checks.max_length,
+            "chars long",
+        )),
         Value::Array(items) => Some((items.len() as u64, checks.min_items, checks.max_items, "items")),
-        Value::Object(map) => Some((map.len() as u64, checks.min_properties, checks.max_properties, "properties")),
+        Value::Object(map) => Some((
+            map.len() as u64,
+            checks.min_properties,
+            checks.max_properties,
+            "properties",
+        )),
         _ => None,
     };
     if let Some((length, least, most, unit)) = length {
-        let (verb, unit) = if unit == "chars long" { ("be", unit) } else { ("have", unit) };
+        let (verb, unit) = if unit == "chars long" {
+            ("be", unit)
+        } else {
+            ("have", unit)
+        };
         if let Some(least) = least.filter(|least| length < *least) {
             wrong(format!("{verb} at least {least} {unit}"));
         }
@@ -137,7 +150,11 @@ fn check_value(checks: &Checks, value: &Value, path: &str, causes: &mut Vec<Caus
         wrong(format!("match '{pattern}'"));
     }
     if let Some(problem) = checks.format.as_deref().and_then(|format| wrong_format(format, value)) {
-        causes.push(Cause::invalid(path, value, &format!("{path} in body must be {problem}")));
+        causes.push(Cause::invalid(
+            path,
+            value,
+            &format!("{path} in body must be {problem}"),
+        ));
     }
     if let Some(choices) = &checks.choices
         && !choices.contains(value)
@@ -150,7 +167,8 @@ fn check_value(checks: &Checks, value: &Value, path: &str, causes: &mut Vec<Caus
 fn wrong_format(format: &str, value: &Value) -> Option<String> {
     let fits = match (format, value) {
         ("int32", Value::Number(number)) => {
-            number.as_i64().is_none_or(|number| i32::try_from(number).is_ok()) && number.as_u64().is_none_or(|number| i32::try_from(number).is_ok())
+            number.as_i64().is_none_or(|number| i32::try_from(number).is_ok())
+                && number.as_u64().is_none_or(|number| i32::try_from(number).is_ok())
         }
         ("int64", Value::Number(number)) => number.as_u64().is_none_or(|number| i64::try_from(number).is_ok()),
         ("date-time", Value::String(text)) => text.parse::<jiff::Timestamp>().is_ok(),

@@ -59,6 +59,9 @@ mod tests {
             assert_eq!(short(seconds), expected, "{seconds}");
         }
         assert_eq!(age(None, Timestamp::UNIX_EPOCH), "<unknown>");
-        assert_eq!(age(Some("1970-01-01T00:00:00Z"), Timestamp::from_second(7).unwrap()), "7s");
+        assert_eq!(
+            age(Some("1970-01-01T00:00:00Z"), Timestamp::from_second(7).unwrap()),
+            "7s"
+        );
     }
 }

@@ -46,7 +46,12 @@ const POD: &[Column] = &[
 const NAMESPACE: &[Column] = &[string("Name"), string("Status"), string("Age")];
 const LEASE: &[Column] = &[string("Name"), string("Holder"), string("Age")];
 const CONFIG_MAP: &[Column] = &[string("Name"), column("Data", "integer", 0), string("Age")];
-const SECRET: &[Column] = &[string("Name"), string("Type"), column("Data", "integer", 0), string("Age")];
+const SECRET: &[Column] = &[
+    string("Name"),
+    string("Type"),
+    column("Data", "integer", 0),
+    string("Age"),
+];
 const EVENT: &[Column] = &[
     string("Last Seen"),
     string("Type"),
@@ -82,7 +87,11 @@ pub(super) fn of_kind(kind: &str) -> (&'static [Column], Cells) {
         "Node" => (NODE, node),
         "Pod" => (POD, pod),
         "Namespace" => (NAMESPACE, |object, now| {
-            vec![json!(name(object)), json!(text(object, &["status", "phase"])), created(object, now)]
+            vec![
+                json!(name(object)),
+                json!(text(object, &["status", "phase"])),
+                created(object, now),
+            ]
         }),
         "Lease" => (LEASE, |object, now| {
             vec![
@@ -106,7 +115,10 @@ pub(super) fn of_kind(kind: &str) -> (&'static [Column], Cells) {
         "CertificateSigningRequest" => (REQUEST, request),
         "PodDisruptionBudget" => (BUDGET, budget),
         "CustomResourceDefinition" => (DEFINITION, |object, _| {
-            vec![json!(name(object)), json!(text(object, &["metadata", "creationTimestamp"]))]
+            vec![
+                json!(name(object)),
+                json!(text(object, &["metadata", "creationTimestamp"])),
+            ]
         }),
         _ => (OTHER, |object, now| vec![json!(name(object)), created(object, now)]),
     }
@@ -185,7 +197,11 @@ fn pod(object: &Value, now: Timestamp) -> Vec<Value> {
     };
     vec![
         json!(name(object)),
-        json!(format!("{}/{}", ready.count(), items(object, &["spec", "containers"]).count())),
+        json!(format!(
+            "{}/{}",
+            ready.count(),
+            items(object, &["spec", "containers"]).count()
+        )),
         json!(phase),
         json!(restarts.to_string()),
         created(object, now),
@@ -269,7 +285,9 @@ fn budget(object: &Value, now: Timestamp) -> Vec<Value> {
         json!(name(object)),
         bound("minAvailable"),
         bound("maxUnavailable"),
-        at(object, &["status", "disruptionsAllowed"]).cloned().unwrap_or(json!(0)),
+        at(object, &["status", "disruptionsAllowed"])
+            .cloned()
+            .unwrap_or_else(|| json!(0)),
         created(object, now),
     ]
 }

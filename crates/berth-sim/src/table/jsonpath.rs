@@ -144,7 +144,11 @@ impl Step {
                 Value::Object(map) => map.values().collect(),
                 _ => Vec::new(),
             },
-            Self::Filter { path, equal, value: wanted } => value
+            Self::Filter {
+                path,
+                equal,
+                value: wanted,
+            } => value
                 .as_array()
                 .into_iter()
                 .flatten()

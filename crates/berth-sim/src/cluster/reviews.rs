@@ -1,0 +1,116 @@
+//! Questions that are answered and not kept: who has this token, who may do this, and what the admission says.
+
+use std::sync::Arc;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+
+use super::{Caller, Cluster, WriteOptions};
+use crate::{
+    access::{Attempt, Identity, NODE_USER_PREFIX, may},
+    failure::Failure,
+    object::{as_map, at, items, text},
+    resources::Hit,
+};
+
+/// The node that a certificate request is for.
+///
+/// A kubelet asks for `CN=system:node:NAME` in the organization `system:nodes`. The name is found in the request itself
+/// without parsing all of it: it is the one text in there that begins so.
+pub(crate) fn requested_node(request: &Value) -> Option<String> {
+    let user = text(request, &["spec", "username"]);
+    if let Some(node) = user.strip_prefix(NODE_USER_PREFIX) {
+        return Some(node.to_owned());
+    }
+    let pem = STANDARD.decode(text(request, &["spec", "request"])).ok()?;
+    let pem = String::from_utf8(pem).ok()?;
+    let body: String = pem
+        .lines()
+        .filter(|line| !line.starts_with("-----"))
+        .map(str::trim)
+        .collect();
+    let der = STANDARD.decode(body).ok()?;
+    let prefix = NODE_USER_PREFIX.as_bytes();
+    let start = der.windows(prefix.len()).position(|window| window == prefix)?;
+    // The byte before a short DER string is its length.
+    let length = usize::from(*der.get(start.checked_sub(1)?)?);
+    let whole = der.get(start..start.checked_add(length)?)?;
+    let node = std::str::from_utf8(whole.get(prefix.len()..)?).ok()?;
+    super::metadata::is_subdomain(node).then(|| node.to_owned())
+}
+
+impl Cluster {
+    /// Answers a review. Nothing if the resource is none.
+    pub(crate) fn review(&self, group: &str, resource: &str, body: &Value, caller: &Caller) -> Option<Value> {
+        let mut answer = body.clone();
+        let status = match (group, resource) {
+            ("authentication.k8s.io", "tokenreviews") => match self.identity(text(body, &["spec", "token"])) {
+                Some(identity) => json!({
+                    "authenticated": true,
+                    "user": {"username": identity.user, "groups": identity.all_groups()},
+                }),
+                None => json!({"authenticated": false, "error": "the token is not known"}),
+            },
+            ("authentication.k8s.io", "selfsubjectreviews") => json!({
+                "userInfo": {"username": caller.identity.user, "groups": caller.identity.all_groups()},
+            }),
+            ("authorization.k8s.io", "selfsubjectaccessreviews") => allowed(&caller.identity, body),
+            ("authorization.k8s.io", "subjectaccessreviews" | "localsubjectaccessreviews") => {
+                let identity = Identity {
+                    user: text(body, &["spec", "user"]).to_owned(),
+                    groups: items(body, &["spec", "groups"])
+                        .filter_map(Value::as_str)
+                        .map(str::to_owned)
+                        .collect(),
+                };
+                allowed(&identity, body)
+            }
+            _ => return None,
+        };
+        as_map(&mut answer).insert("status".to_owned(), status);
+        Some(answer)
+    }
+
+    /// Lets the mutating admission change an object before it is written.
+    #[expect(clippy::unused_async, reason = "webhooks are asked over the network")]
+    pub(super) async fn mutate(
+        &self,
+        _hit: &Hit,
+        _old: Option<&Arc<Value>>,
+        object: Value,
+        _options: &WriteOptions,
+        _caller: &Caller,
+        _warnings: &mut Vec<String>,
+    ) -> Result<Value, Failure> {
+        Ok(object)
+    }
+
+    /// Lets the validating admission refuse a write.
+    #[expect(clippy::unused_async, reason = "webhooks are asked over the network")]
+    pub(super) async fn approve(
+        &self,
+        _hit: &Hit,
+        _old: Option<&Arc<Value>>,
+        _new: Option<&Value>,
+        _options: &WriteOptions,
+        _caller: &Caller,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn allowed(identity: &Identity, body: &Value) -> Value {
+    let Some(asked) = at(body, &["spec", "resourceAttributes"]) else {
+        return json!({"allowed": identity.is_in(crate::access::MASTERS)});
+    };
+    let attempt = Attempt {
+        verb: text(asked, &["verb"]),
+        group: text(asked, &["group"]),
+        resource: text(asked, &["resource"]),
+        subresource: text(asked, &["subresource"]),
+        namespace: text(asked, &["namespace"]),
+        name: text(asked, &["name"]),
+    };
+    json!({"allowed": may(identity, &attempt)})
+}

@@ -1,0 +1,41 @@
+//! An embedded Kubernetes API and simulated machines: for trying, rehearsing and testing.
+//!
+//! It is no cluster for production: there is one process, no redundancy, no scheduler and no TLS. A real cluster is what
+//! production uses.
+//!
+//! ```text
+//! kubectl, kube-rs ──► ApiServer (HTTP) ──► Cluster ──► storage (pure) ──► journal (SQLite)
+//!                                             │
+//!                                             ├─ resources, schema, patch, managed, selectors, table (pure)
+//!                                             └─ access, admission
+//! ```
+//!
+//! [`Cluster`] is everything that a request does and knows nothing of HTTP. [`ApiServer`] serves one on loopback, and
+//! [`kubeconfig`] writes the file by which clients find it.
+
+mod access;
+mod admission;
+mod cluster;
+mod discovery;
+mod failure;
+mod http;
+mod ids;
+mod journal;
+mod kubeconfig;
+mod managed;
+mod object;
+mod openapi;
+mod patch;
+mod protobuf;
+mod resources;
+mod schema;
+mod selectors;
+mod storage;
+mod table;
+
+pub use access::Identity;
+pub use cluster::{Clock, Cluster, ClusterOptions};
+pub use failure::{Cause, Failure};
+pub use http::{ApiServer, ListenError};
+pub use journal::JournalError;
+pub use kubeconfig::kubeconfig;

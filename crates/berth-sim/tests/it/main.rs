@@ -1,0 +1,10 @@
+//! The embedded API as its clients see it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "these are tests: helpers may fail them, and tell what did not run"
+)]
+
+mod kubectl;
+mod program;
+mod restart;

@@ -1,0 +1,82 @@
+//! What a restart keeps.
+
+use berth_sim::{ApiServer, Cluster};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use crate::program::{loopback, options};
+
+/// One request in plain words, without a library that could hide something.
+async fn ask(server: &ApiServer, method: &str, path: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        server.address(),
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_are_on_disk_and_old_watches_are_told_to_begin_anew() {
+    let folder = TempDir::new().unwrap();
+    let open = async || {
+        let cluster = Cluster::open(options(), folder.path()).await.unwrap();
+        ApiServer::start(cluster, loopback()).await.unwrap()
+    };
+    let server = open().await;
+    let made = ask(&server, "POST", "/api/v1/nodes", r#"{"metadata":{"name":"n1"}}"#).await;
+    assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    let gone = ask(&server, "POST", "/api/v1/nodes", r#"{"metadata":{"name":"n2"}}"#).await;
+    assert!(gone.starts_with("HTTP/1.1 201"), "{gone}");
+    ask(&server, "DELETE", "/api/v1/nodes/n2", "").await;
+    let revision = server.cluster().revision();
+    server.stop().await;
+
+    let server = open().await;
+    assert!(server.cluster().revision() > revision);
+    assert!(
+        ask(&server, "GET", "/api/v1/nodes/n1", "")
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
+    assert!(
+        ask(&server, "GET", "/api/v1/nodes/n2", "")
+            .await
+            .starts_with("HTTP/1.1 404")
+    );
+    let path = format!("/api/v1/nodes?watch=true&resourceVersion={revision}&timeoutSeconds=5");
+    let watch = ask(&server, "GET", &path, "").await;
+    assert!(
+        watch.contains(r#""type":"ERROR""#) && watch.contains(r#""code":410"#),
+        "{watch}"
+    );
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_web_page_is_nobody() {
+    let server = ApiServer::start(Cluster::new(options()), loopback()).await.unwrap();
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    let request = "GET /api/v1/nodes HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_in_use_is_told() {
+    let first = ApiServer::start(Cluster::new(options()), loopback()).await.unwrap();
+    let error = ApiServer::start(Cluster::new(options()), first.address())
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("another program listens there"), "{error}");
+}
