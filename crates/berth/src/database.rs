@@ -1,6 +1,8 @@
 //! Opening the database, and waiting for it.
 
 use std::{
+    fs::File,
+    io::Read as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -31,7 +33,27 @@ pub(crate) async fn open(args: &DatabaseArgs, if_missing: IfMissing) -> Result<A
             ),
         });
     }
+    if let Some(path) = file(&args.address) {
+        is_database(&path)?;
+    }
     Ok(berth_store::open(&args.address, args.sealing.keys()?).await?)
+}
+
+/// Looks at the first bytes, because what the database itself says of another file is hard to understand.
+fn is_database(path: &Path) -> Result<(), Failure> {
+    const BEGINNING: &[u8] = b"SQLite format 3\0";
+    let mut beginning = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(BEGINNING.len() as u64).read_to_end(&mut beginning));
+    // What cannot be read is said when it is opened.
+    if read.is_err() || beginning.is_empty() || beginning == BEGINNING {
+        return Ok(());
+    }
+    Err(Failure::Argument {
+        message: format!("`{}` is not a database", path.display()),
+        hint: Some(
+            "`--database sqlite:PATH` names a file that berth has made, or one that is not there yet".to_owned(),
+        ),
+    })
 }
 
 /// The file of an address, if it is one.

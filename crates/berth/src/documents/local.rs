@@ -113,7 +113,15 @@ impl Local {
 
     pub(super) async fn collections(&self, versions: Option<&str>) -> Result<Value, Failure> {
         let versions = versions.map(two_versions).transpose()?;
-        let collections = self.configdocs.collections(versions).await.map_err(not_staged)?;
+        let collections = self.configdocs.collections(versions).await;
+        let collections = collections.map_err(|error| match error {
+            ConfigdocsError::VersionNotFound { .. } => Failure::Rejected {
+                status: 404,
+                message: join("Version does not exist", &error.to_string()),
+                details: Vec::new(),
+            },
+            error => not_staged(error),
+        })?;
         serde_json::to_value(collections).map_err(|error| Failure::Format {
             format: "JSON",
             source: error.into(),
@@ -140,24 +148,32 @@ fn owner() -> String {
     format!("berth, process {}", std::process::id())
 }
 
-fn one_version(text: &str) -> Result<Version, Failure> {
-    text.trim().parse().map_err(|()| Failure::Rejected {
+const VERSIONS: &str = "version must be buffer, committed, last_site_action, successful_site_action";
+
+fn bad_request(title: &str, reason: &str) -> Failure {
+    Failure::Rejected {
         status: 400,
-        message: "Invalid version query parameter specified: version must be buffer, committed, last_site_action, \
-                  successful_site_action"
-            .to_owned(),
+        message: join(title, reason),
         details: Vec::new(),
-    })
+    }
+}
+
+fn one_version(text: &str) -> Result<Version, Failure> {
+    let wrong = |()| bad_request("Invalid version query parameter specified", VERSIONS);
+    text.trim().parse().map_err(wrong)
 }
 
 fn two_versions(text: &str) -> Result<(Version, Version), Failure> {
-    match text.split(',').collect::<Vec<_>>().as_slice() {
-        [one, other] => Ok((one_version(one)?, one_version(other)?)),
-        _ => Err(Failure::Rejected {
-            status: 400,
-            message: "Incorrect number of versions for comparison".to_owned(),
-            details: Vec::new(),
-        }),
+    let version = |name: &str| {
+        let wrong = |()| bad_request("Invalid version detected", &format!("{name} is no version; {VERSIONS}"));
+        name.parse().map_err(wrong)
+    };
+    match text.split(',').map(str::trim).collect::<Vec<_>>().as_slice() {
+        [one, other] => Ok((version(one)?, version(other)?)),
+        _ => Err(bad_request(
+            "Incorrect number of versions for comparison",
+            "Two versions must be given, with a comma between them",
+        )),
     }
 }
 

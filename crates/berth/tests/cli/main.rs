@@ -8,6 +8,8 @@ mod coreos_installer;
 #[cfg(test)]
 mod diff;
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod ignition_server;

@@ -34,7 +34,11 @@ impl Outcome {
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_berth"));
     command.current_dir(env!("CARGO_MANIFEST_DIR"));
-    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
+    let colours = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"];
+    for variable in colours
+        .into_iter()
+        .chain(["BERTH_DATABASE", "BERTH_SERVER", "BERTH_SEALING_KEY"])
+    {
         command.env_remove(variable);
     }
     command
