@@ -356,19 +356,26 @@ fn machine_configs_in_the_site_change_nothing_and_lint_clean() {
     let folder = Folder::new();
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let site = format!("-f {root}/examples/telco-site");
-    // Those of `worker` alone would reach the pools that are built on it, which the lint says.
-    for pool in ["infra", "master", "worker-rwn"] {
+    let mut all = format!("lint {site}");
+    for pool in POOLS {
         let words = format!("machineconfig {site} --pool {pool}");
         let first = folder.line(&words);
         assert_eq!(first.exit, 0, "{first}");
         let old = first.stdout.replace("leased-line", "microwave");
-        folder.write("made.yaml", old);
-        let again = folder.line(&format!("{words} -f made.yaml"));
+        folder.write("old.yaml", old);
+        let again = folder.line(&format!("{words} -f old.yaml"));
         assert_eq!(again.stdout, first.stdout, "{pool}");
-        folder.write("made.yaml", &first.stdout);
-        let lint = folder.line(&format!("lint {site} -f made.yaml"));
-        assert_eq!(lint.exit, 0, "{lint}");
+        // The policy comes with every pool and is one object.
+        let configs = folder.line(&format!("{words} --no-policy"));
+        folder.write(&format!("{pool}.yaml"), &configs.stdout);
+        all = format!("{all} -f {pool}.yaml");
     }
+    // The machine config of `worker` reaches the pools that are built on it as well. There their own one wins.
+    let lint = folder.line(&all);
+    assert_eq!(lint.exit, 0, "{lint}");
+    let lint = folder.line(&format!("lint {site} -f worker.yaml"));
+    assert_eq!(lint.exit, 1, "{lint}");
+    assert!(lint.stdout.contains("the pool worker-rwn would lose"), "{lint}");
 }
 
 /// With the policy that comes with them, the new files cost no reboot; an administrator's word counts more.
