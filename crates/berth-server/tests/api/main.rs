@@ -1,0 +1,21 @@
+//! The API from outside, on both back ends: a real server, a real database, bytes on a socket.
+
+#[cfg(test)]
+mod concurrency;
+#[cfg(test)]
+mod deckhand;
+#[cfg(test)]
+mod errors;
+#[cfg(test)]
+mod filters;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+#[path = "../../../berth-store/tests/it/postgres_server.rs"]
+mod postgres_server;
+#[cfg(test)]
+mod rendering;
+#[cfg(test)]
+mod routes;
+#[cfg(test)]
+mod staging;
