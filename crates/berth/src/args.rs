@@ -61,7 +61,7 @@ pub(crate) use self::{
     revisions::{RevisionsArgs, RollbackArgs, ShowArgs, TagArgs},
     rollout::{RolloutArgs, RolloutCommand, RolloutPlanArgs},
     selector::SelectorArgs,
-    serve::{IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs},
+    serve::{AuthArg, IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs},
     store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
     token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
     unit::{UnitArgs, UnitCommand, UnitFormat, UnitKubeletArgs},

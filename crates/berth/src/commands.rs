@@ -25,6 +25,7 @@ mod revisions;
 mod rollback;
 mod rollout_plan;
 mod selector;
+mod serve;
 mod show;
 mod store;
 mod tag;
@@ -84,7 +85,7 @@ pub(crate) fn run(
         Command::Unit(args) => match args.command {
             UnitCommand::Kubelet(args) => unit_kubelet::run(&args, stdin, printer),
         },
-        Command::Serve(args) => ignition_server::run(&args.ignition, clock, printer),
+        Command::Serve(args) => serve::run(&args, clock, printer),
         Command::IgnitionServer(args) => ignition_server::run(&args.options, clock, printer),
         Command::Token(args) => match args.command {
             TokenCommand::Create(args) => token_create::run(&args, clock, printer),

@@ -4,7 +4,7 @@ use std::{
     fmt,
     io::{self, BufWriter, Read, Write},
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anstream::AutoStream;
@@ -39,10 +39,18 @@ impl Io<'static> {
     clippy::disallowed_methods,
     reason = "the wiring of the program is where the clock comes from"
 )]
-fn now() -> Timestamp {
+fn since_1970() -> Duration {
     // A clock before 1970 is wrong anyway; whatever has an end has not ended yet then.
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn now() -> Timestamp {
+    Timestamp(i64::try_from(since_1970().as_secs()).unwrap_or(i64::MAX))
+}
+
+/// The system's clock as the database keeps times, in microseconds since 1970.
+pub(crate) fn microseconds() -> i64 {
+    i64::try_from(since_1970().as_micros()).unwrap_or(i64::MAX)
 }
 
 impl fmt::Debug for Io<'_> {

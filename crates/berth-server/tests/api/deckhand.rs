@@ -298,7 +298,7 @@ async fn validations(api: Served) {
     assert_eq!(detail["results"][2]["id"], 2);
 
     let policy = "---\nschema: deckhand/ValidationPolicy/v1\nmetadata: {schema: metadata/Control/v1, name: \
-                  policy}\ndata: {validations: [{name: wanted}]}\n";
+                  policy}\ndata: {validations: [{name: wanted-validation}]}\n";
     api.put("policy", policy).await.expect(200);
     api.post("revisions/3/validations/other", "status: failure\nvalidator: {name: x}")
         .await
@@ -309,7 +309,7 @@ async fn validations(api: Served) {
         json!([
             {"name": "deckhand-schema-validation", "status": "failure"},
             {"name": "other", "status": "ignored [failure]"},
-            {"name": "wanted", "status": "failure"},
+            {"name": "wanted-validation", "status": "failure"},
         ])
     );
     assert_eq!(

@@ -1,6 +1,7 @@
 //! A server to test, and a client that says exactly what it is told to.
 
 use std::{
+    fmt::Write as _,
     net::SocketAddr,
     sync::{
         Arc,
@@ -90,20 +91,10 @@ impl Served {
 
     /// Sends a request with the given headers and nothing else.
     pub(crate) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Reply {
-        let mut request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n",
-            self.address
-        );
-        for (name, value) in headers {
-            request.push_str(&format!("{name}: {value}\r\n"));
-        }
-        if let Some(body) = body {
-            request.push_str(&format!("Content-Length: {}\r\n", body.len()));
-        }
-        request.push_str("\r\n");
-        request.push_str(body.unwrap_or_default());
-        let answer = tokio::time::timeout(Duration::from_secs(60), self.exchange(request.as_bytes())).await;
-        Reply::parse(&answer.expect("the server answers"))
+        let length = body.map(|body| body.len().to_string());
+        let mut headers = headers.to_vec();
+        headers.extend(length.as_deref().map(|length| ("Content-Length", length)));
+        self.send_raw(method, path, &headers, body.unwrap_or_default()).await
     }
 
     /// The same with a body that need not be what the headers say.
@@ -113,11 +104,11 @@ impl Served {
             self.address
         );
         for (name, value) in headers {
-            request.push_str(&format!("{name}: {value}\r\n"));
+            write!(request, "{name}: {value}\r\n").unwrap();
         }
         request.push_str("\r\n");
         request.push_str(body);
-        let answer = tokio::time::timeout(Duration::from_secs(60), self.exchange(request.as_bytes())).await;
+        let answer = tokio::time::timeout(Duration::from_mins(1), self.exchange(request.as_bytes())).await;
         Reply::parse(&answer.expect("the server answers"))
     }
 

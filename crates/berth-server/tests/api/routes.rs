@@ -27,7 +27,12 @@ async fn every_described_route_answers(api: Served) {
     api.post("revisions/1/tags/good", "").await.expect(201);
     let mut operations = operations();
     // What makes things comes first, what removes them last.
-    operations.sort_by_key(|(method, path, _)| (method == "DELETE", path.clone(), method != "POST"));
+    operations.sort_by_key(|(method, path, _)| {
+        let removes = method == "DELETE";
+        // The inner before the outer.
+        let depth = if removes { path.matches('/').count() } else { 0 };
+        (removes, std::cmp::Reverse(depth), path.clone(), method != "POST")
+    });
     for (method, path, about) in operations {
         let path = path
             .replace("{comparison_revision_id}", "1")

@@ -63,6 +63,11 @@ impl FlavourArg {
         self.flavour.map(Flavour::from).or(declared).unwrap_or(otherwise)
     }
 
+    /// The flavour that was typed, if any.
+    pub(crate) fn typed(self) -> Option<Flavour> {
+        self.flavour.map(Flavour::from)
+    }
+
     /// The flavour where there is no site.
     pub(crate) fn or_upstream(self) -> Flavour {
         self.flavour.map(Flavour::from).unwrap_or_default()

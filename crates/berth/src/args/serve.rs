@@ -4,25 +4,54 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::FlavourArg;
+use super::{DatabaseArgs, FlavourArg};
 
 /// Run everything that Berth serves in one process
 ///
-/// For now that is the Ignition server; see `berth ignition-server`.
+/// With --listen the API: documents in buckets and revisions as Deckhand serves them, staging as Shipyard's configdocs, under
+/// /api/v1.0. GET /docs shows all routes, GET /openapi.json describes them for programs. The documents are in the
+/// database.
+///
+/// With --ignition-listen or --plain-listen the Ignition server too; see `berth ignition-server`. It serves the site of --site,
+/// or without it the committed revision of the database, and follows when another one is committed.
+///
+/// Nobody is asked who they are yet, so the API listens on loopback addresses only. Ctrl-C and SIGTERM end the server:
+/// requests that have begun are finished.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "\
-berth serve --filename <PATH>
-                <--ignition-listen <ADDR:PORT>|--plain-listen <ADDR:PORT>>
+berth serve --listen <ADDR:PORT> [--database <ADDRESS>] [OPTIONS]
+       berth serve <--ignition-listen <ADDR:PORT>|--plain-listen <ADDR:PORT>>
                 <--tokens <FILE>|--allow-anonymous> [OPTIONS]",
+    group = ArgGroup::new("served").required(true).multiple(true).args(["listen", "ignition_listen", "plain_listen"]),
     after_help = "\
 Examples:
+  berth serve --listen 127.0.0.1:8080 --database sqlite:berth.db
+  curl http://127.0.0.1:8080/api/v1.0/revisions
   berth serve --site site/ --ignition-listen 0.0.0.0:22623 \\
     --tls-cert server.crt --tls-key server.key --tokens tokens.json"
 )]
 pub(crate) struct ServeArgs {
+    /// Address and port of the API; port 0 takes any free one
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// How callers of the API are known
+    #[arg(long, value_name = "WAY", value_enum, requires = "listen")]
+    pub(crate) auth: Option<AuthArg>,
+
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+
     #[command(flatten)]
     pub(crate) ignition: IgnitionServerOptions,
+}
+
+/// How callers of the API are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AuthArg {
+    /// Whoever reaches the server may do everything; on loopback addresses only
+    None,
 }
 
 /// Serve Ignition configs to machines
@@ -45,7 +74,9 @@ Examples:
     --tls-cert server.crt --tls-key server.key --tokens tokens.json
   berth ignition-server -f site/ --plain-listen 127.0.0.1:8080 \\
     --allow-anonymous
-  curl http://127.0.0.1:8080/config/worker"
+  curl http://127.0.0.1:8080/config/worker",
+    mut_group("listeners", |group| group.required(true)),
+    mut_arg("paths", |arg| arg.required(true))
 )]
 pub(crate) struct IgnitionServerArgs {
     #[command(flatten)]
@@ -55,21 +86,15 @@ pub(crate) struct IgnitionServerArgs {
 /// What the Ignition server needs, under both commands.
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("listen").required(true).multiple(true).args(["ignition_listen", "plain_listen"]),
-    group = ArgGroup::new("access").required(true).args(["tokens", "allow_anonymous"]),
+    group = ArgGroup::new("listeners").multiple(true).requires("access").args(["ignition_listen", "plain_listen"]),
+    group = ArgGroup::new("access").args(["tokens", "allow_anonymous"]),
 )]
 pub(crate) struct IgnitionServerOptions {
     /// File or folder with the site's documents; repeatable
     ///
     /// Folders are read recursively: files ending in .yaml, .yml or .json, in byte order of their paths. Names that
     /// begin with a dot are skipped.
-    #[arg(
-        short = 'f',
-        long = "filename",
-        visible_alias = "site",
-        value_name = "PATH",
-        required = true
-    )]
+    #[arg(short = 'f', long = "filename", visible_alias = "site", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
     /// Address and port for TLS; port 0 takes any free one

@@ -1,24 +1,30 @@
-//! `berth ignition-server`, which `berth serve` runs too: a folder of documents, served to machines.
+//! `berth ignition-server`, which `berth serve` runs too: a folder of documents or a committed revision, served to
+//! machines.
 
+mod committed;
 mod log;
 mod source;
 
 use std::{future::Future, io, path::Path, sync::Arc, time::Duration};
 
+use berth_repository::Repository;
 use berth_server::{
-    Access, CatalogHandle, Clock, IgnitionService, ListenOptions, Server, TlsOptions, TokenState, TokenStore,
+    Access, Catalog, CatalogHandle, Clock, IgnitionService, ListenOptions, Server, TlsOptions, TokenState, TokenStore,
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
-    time::{MissedTickBehavior, interval},
+    time::{Interval, MissedTickBehavior, interval},
 };
 
-use self::source::{Broken, Reading, SiteSource};
+use self::{
+    committed::CommittedSource,
+    source::{Broken, Maker, Reading, SiteSource},
+};
 use crate::{
     args::IgnitionServerOptions,
     exit::Exit,
     failure::{Chain, Failure},
-    files, findings,
+    findings,
     output::Printer,
 };
 
@@ -27,38 +33,125 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs the command.
 pub(crate) fn run(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let access = access(args, clock, printer)?;
-    let kubeconfig = args.kubeconfig.as_deref().map(files::read).transpose()?;
-    let mut source = SiteSource::new(args, kubeconfig)?;
-    let catalog = match source.read()? {
-        Reading::Catalog { catalog, notices } => {
-            for notice in notices {
-                printer.warning(&notice)?;
-            }
-            *catalog
-        }
-        // Whoever starts a server looks at it: better now than when the first machine asks.
-        Reading::Broken(Broken { sources, diagnostics }) => {
-            findings::show_errors(printer, &sources, diagnostics)?;
-            return Ok(Exit::No);
-        }
+    let Some(ready) = of_folder(args, clock, printer)? else {
+        return Ok(Exit::No);
     };
     printer.flush()?;
-    log::start(args.log_format, args.log_level);
-    let handle = CatalogHandle::new(catalog);
-    say_what_is_served(&handle, "serving the site");
-    let service = IgnitionService::new(handle.clone(), access, Arc::clone(clock));
-    let listen = ListenOptions {
-        tls: tls(args),
-        plain: args.plain_listen,
-        ..ListenOptions::default()
-    };
+    start_log(args);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(Failure::Runtime)?;
-    runtime.block_on(serve(listen, service, args.allow_anonymous, follow(source, handle)))?;
+    runtime.block_on(serve(ready))?;
     Ok(Exit::Done)
+}
+
+/// An Ignition server that only has to listen.
+pub(super) struct Ready {
+    service: IgnitionService,
+    handle: CatalogHandle,
+    source: Source,
+    options: ListenOptions,
+    is_anonymous: bool,
+}
+
+/// Where the documents come from.
+enum Source {
+    Folder(SiteSource),
+    Committed(CommittedSource),
+}
+
+/// The server of a folder of documents. Nothing when they have mistakes, which have been printed: whoever starts a
+/// server looks at it, so better now than when the first machine asks.
+pub(super) fn of_folder(
+    args: &IgnitionServerOptions,
+    clock: &Clock,
+    printer: &mut Printer<'_>,
+) -> Result<Option<Ready>, Failure> {
+    let access = access(args, clock, printer)?;
+    let mut source = SiteSource::new(args, Maker::new(args)?)?;
+    match source.read()? {
+        Reading::Catalog { catalog, notices } => {
+            for notice in notices {
+                printer.warning(&notice)?;
+            }
+            let source = Source::Folder(source);
+            Ok(Some(Ready::new(args, access, clock, *catalog, source)))
+        }
+        Reading::Broken(Broken { sources, diagnostics }) => {
+            findings::show_errors(printer, &sources, diagnostics)?;
+            Ok(None)
+        }
+    }
+}
+
+/// The server of whatever revision is committed. One that has mistakes does not keep it from starting: the API beside it
+/// is where they are mended.
+pub(super) fn of_revisions(
+    args: &IgnitionServerOptions,
+    repository: Arc<Repository>,
+    clock: &Clock,
+    printer: &mut Printer<'_>,
+) -> Result<Ready, Failure> {
+    let access = access(args, clock, printer)?;
+    let source = Source::Committed(CommittedSource::new(repository, Maker::new(args)?));
+    let catalog = Catalog::loading("the committed revision is being read");
+    Ok(Ready::new(args, access, clock, catalog, source))
+}
+
+/// Starts the log of a server.
+pub(super) fn start_log(args: &IgnitionServerOptions) {
+    log::start(args.log_format, args.log_level);
+}
+
+impl Ready {
+    fn new(args: &IgnitionServerOptions, access: Access, clock: &Clock, catalog: Catalog, source: Source) -> Self {
+        let handle = CatalogHandle::new(catalog);
+        Self {
+            service: IgnitionService::new(handle.clone(), access, Arc::clone(clock)),
+            handle,
+            source,
+            options: ListenOptions {
+                tls: tls(args),
+                plain: args.plain_listen,
+                ..ListenOptions::default()
+            },
+            is_anonymous: args.allow_anonymous,
+        }
+    }
+
+    /// Opens the listeners, and gives the server with what keeps its catalog up to date.
+    pub(super) async fn listen(self) -> Result<(Server, impl Future<Output = ()> + Send + 'static), Failure> {
+        let Self {
+            service,
+            handle,
+            mut source,
+            options,
+            is_anonymous,
+        } = self;
+        match &mut source {
+            Source::Folder(_) => say_what_is_served(&handle, "serving the site"),
+            // Before anybody can ask, so that nobody is sent away who need not be.
+            Source::Committed(source) => {
+                if let Some(read) = source.look().await {
+                    take(&handle, read, "serving the committed revision");
+                }
+            }
+        }
+        let server = Server::bind(options, service).await?;
+        if is_anonymous {
+            tracing::warn!(
+                "ANYBODY who can reach this server gets every config and the secrets in it (--allow-anonymous)"
+            );
+        }
+        if let Some(address) = server.tls_address() {
+            tracing::info!(%address, tls = true, "listening");
+        }
+        if let Some(address) = server.plain_address() {
+            tracing::warn!(%address, tls = false, "listening without TLS: tokens and configs can be read on the way");
+        }
+        Ok((server, follow(source, handle)))
+    }
 }
 
 /// Who may fetch configs. A token file that is not there opens nothing to anybody, and is a slip of the pen.
@@ -91,24 +184,10 @@ fn tls(args: &IgnitionServerOptions) -> Option<TlsOptions> {
     Some(TlsOptions::new(address, certificate, key))
 }
 
-async fn serve(
-    listen: ListenOptions,
-    service: IgnitionService,
-    is_anonymous: bool,
-    follow: impl Future<Output = ()> + Send + 'static,
-) -> Result<(), Failure> {
+async fn serve(ready: Ready) -> Result<(), Failure> {
     // Before the listeners, so that nobody can tell a server to stop before it would hear it.
     let stop = stop_signal().map_err(Failure::Runtime)?;
-    let server = Server::bind(listen, service).await?;
-    if is_anonymous {
-        tracing::warn!("ANYBODY who can reach this server gets every config and the secrets in it (--allow-anonymous)");
-    }
-    if let Some(address) = server.tls_address() {
-        tracing::info!(%address, tls = true, "listening");
-    }
-    if let Some(address) = server.plain_address() {
-        tracing::warn!(%address, tls = false, "listening without TLS: tokens and configs can be read on the way");
-    }
+    let (server, follow) = ready.listen().await?;
     let follow = tokio::spawn(follow);
     server.run(stop).await;
     follow.abort();
@@ -117,7 +196,7 @@ async fn serve(
 }
 
 /// Done when somebody asks the program to end.
-fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
+pub(super) fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     Ok(async move {
@@ -128,10 +207,16 @@ fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
     })
 }
 
-/// Reads the site again whenever a file changed, and serves it when it is sound.
-async fn follow(mut source: SiteSource, handle: CatalogHandle) {
-    let mut ticks = interval(LOOK_EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+/// Reads the documents again whenever they changed, and serves them when they are sound.
+async fn follow(source: Source, handle: CatalogHandle) {
+    match source {
+        Source::Folder(source) => follow_folder(source, handle).await,
+        Source::Committed(source) => follow_revisions(source, handle).await,
+    }
+}
+
+async fn follow_folder(mut source: SiteSource, handle: CatalogHandle) {
+    let mut ticks = ticks();
     loop {
         ticks.tick().await;
         // Files are read on a thread where waiting for the disk holds up nobody.
@@ -144,26 +229,48 @@ async fn follow(mut source: SiteSource, handle: CatalogHandle) {
             return;
         };
         source = back;
-        match read {
-            None => {}
-            Some(Ok(Reading::Catalog { catalog, notices })) => {
-                for notice in notices {
-                    tracing::warn!("{notice}");
-                }
-                handle.replace(*catalog);
-                say_what_is_served(&handle, "the site changed");
+        if let Some(read) = read {
+            take(&handle, read, "the site changed");
+        }
+    }
+}
+
+async fn follow_revisions(mut source: CommittedSource, handle: CatalogHandle) {
+    let mut ticks = ticks();
+    loop {
+        ticks.tick().await;
+        if let Some(read) = source.look().await {
+            take(&handle, read, "another revision is committed");
+        }
+    }
+}
+
+fn ticks() -> Interval {
+    let mut ticks = interval(LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Serves what was read, or says why it stays as it was.
+fn take(handle: &CatalogHandle, read: Result<Reading, Failure>, what: &str) {
+    match read {
+        Ok(Reading::Catalog { catalog, notices }) => {
+            for notice in notices {
+                tracing::warn!("{notice}");
             }
-            Some(Ok(Reading::Broken(broken))) => {
-                broken.log();
-                let revision = handle.current().revision().to_owned();
-                tracing::error!(revision, "the site has errors; the last good state is still served");
+            handle.replace(*catalog);
+            say_what_is_served(handle, what);
+        }
+        Ok(Reading::Broken(broken)) => {
+            broken.log();
+            let revision = handle.current().revision().to_owned();
+            tracing::error!(revision, "the site has errors; the last good state is still served");
+        }
+        Err(failure) => {
+            for message in failure.messages() {
+                tracing::error!("{message}");
             }
-            Some(Err(failure)) => {
-                for message in failure.messages() {
-                    tracing::error!("{message}");
-                }
-                tracing::error!("the site cannot be read; the last good state is still served");
-            }
+            tracing::error!("the site cannot be read; the last good state is still served");
         }
     }
 }

@@ -28,6 +28,8 @@ mod rollout;
 #[cfg(test)]
 mod run;
 #[cfg(test)]
+mod serve;
+#[cfg(test)]
 mod site;
 #[cfg(test)]
 mod token;

@@ -15,6 +15,7 @@ use super::in_one_line;
 use crate::{
     args::{FlavourArg, IgnitionServerOptions},
     failure::Failure,
+    files,
     findings::Finding,
     input::{self, Fingerprint},
     rendering::{self, PoolConfig},
@@ -23,12 +24,18 @@ use crate::{
 
 const KUBELET: &str = "kubelet.service";
 
-/// The documents that are served.
-pub(super) struct SiteSource {
-    paths: Vec<PathBuf>,
+/// What makes a catalog of documents.
+#[derive(Clone)]
+pub(super) struct Maker {
     flavour: FlavourArg,
     options: RenderOptions,
     kubeconfig: Option<Vec<u8>>,
+}
+
+/// The documents of a folder.
+pub(super) struct SiteSource {
+    paths: Vec<PathBuf>,
+    maker: Maker,
     /// The files as they were before they were read last.
     seen: Option<Fingerprint>,
 }
@@ -62,7 +69,7 @@ impl Broken {
 
 impl SiteSource {
     /// A source that has not been read yet.
-    pub(super) fn new(args: &IgnitionServerOptions, kubeconfig: Option<Vec<u8>>) -> Result<Self, Failure> {
+    pub(super) fn new(args: &IgnitionServerOptions, maker: Maker) -> Result<Self, Failure> {
         if args.paths.iter().any(|path| path.as_os_str() == "-") {
             return Err(Failure::Argument {
                 message: "a server follows files; it cannot read its site from standard input".to_owned(),
@@ -71,9 +78,7 @@ impl SiteSource {
         }
         Ok(Self {
             paths: args.paths.clone(),
-            flavour: args.flavour,
-            options: rendering::options(args.os_image_url.as_deref()),
-            kubeconfig,
+            maker,
             seen: None,
         })
     }
@@ -88,7 +93,22 @@ impl SiteSource {
         // Taken before the files are read: what changes in between is seen at the next look.
         self.seen = Some(Fingerprint::of(&self.paths));
         let texts = input::read_text(&self.paths, &mut io::empty()).map_err(Failure::Input)?;
-        let revision = revision(&texts);
+        self.maker.make(revision(&texts), texts)
+    }
+}
+
+impl Maker {
+    /// A maker for these options.
+    pub(super) fn new(args: &IgnitionServerOptions) -> Result<Self, Failure> {
+        Ok(Self {
+            flavour: args.flavour,
+            options: rendering::options(args.os_image_url.as_deref()),
+            kubeconfig: args.kubeconfig.as_deref().map(files::read).transpose()?,
+        })
+    }
+
+    /// The catalog of documents, each with its name, under the name of their revision.
+    pub(super) fn make(&self, revision: String, texts: Vec<(String, String)>) -> Result<Reading, Failure> {
         let loaded = Loaded::from_texts(texts);
         let flavour = self.flavour.of(&loaded.site);
         let resolver = Resolver::new(&loaded.site, flavour);
