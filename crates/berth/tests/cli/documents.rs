@@ -1,6 +1,10 @@
-//! Documents in revisions: `berth apply` and what follows from it, on a database.
+//! Documents in revisions: `berth apply` and what follows from it, on a database and on a server.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    io::{BufRead as _, BufReader},
+    process::{Child, Stdio},
+};
 
 use crate::run::{Folder, Outcome, at_root, command, finish};
 
@@ -106,6 +110,50 @@ fn day(folder: &Folder, place: &str) -> String {
 #[test]
 fn a_day_on_a_database() {
     insta::assert_snapshot!("day", day(&sites(), "--database sqlite:berth.db"));
+}
+
+/// A running server; ended with the test whatever happens.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn serve(folder: &Folder) -> (Server, String) {
+    let mut child = command()
+        .current_dir(folder.path())
+        .args("serve --listen 127.0.0.1:0 --database sqlite:served.db --log-format json".split(' '))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let server = Server(child);
+    let mut lines = stderr.lines().map_while(Result::ok);
+    let line = lines.find(|line| line.contains("the API is listening")).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+    // Whoever logs into a closed pipe ends, so the rest is read away.
+    std::thread::spawn(move || lines.for_each(drop));
+    let address = value["address"]
+        .as_str()
+        .or(value["fields"]["address"].as_str())
+        .unwrap();
+    (server, format!("http://{address}"))
+}
+
+#[test]
+fn a_server_answers_as_a_database_does() {
+    let folder = sites();
+    let (_server, url) = serve(&folder);
+    let remote = day(&folder, &format!("--server {url}"));
+    let local = day(&sites(), "--database sqlite:berth.db");
+    for (remote, local) in remote.split("\n$ ").zip(local.split("\n$ ")) {
+        assert_eq!(remote, local);
+    }
 }
 
 #[test]
