@@ -140,7 +140,7 @@ fn serve(folder: &Folder) -> (Server, String) {
     std::thread::spawn(move || lines.for_each(drop));
     let address = value["address"]
         .as_str()
-        .or(value["fields"]["address"].as_str())
+        .or_else(|| value["fields"]["address"].as_str())
         .unwrap();
     (server, format!("http://{address}"))
 }
