@@ -1,12 +1,20 @@
 //! Berth in a Kubernetes cluster.
 //!
 //! ```text
-//! watches ──► snapshot ── observe ──► site ── Resolver ──► decide ──► plan ──► writes (leader only)
-//!                                  (berth-site, pure)     (pure)    (a value)
+//! watches ──► snapshot ── Definitions ──► answers ──► decide ──► Decision ──► writes (leader only)
+//!                       (berth-site, pure)           (pure)     (a value)
 //! ```
 //!
-//! Types first: [`api`] has the resources. Deciding is pure and takes the clock as an argument; only the controller
-//! speaks to the API server.
+//! Types first: [`api`] has the resources. Deciding ([`observe`], [`decide`], [`lease`]) is pure and takes the clock as
+//! an argument; only [`controller`] speaks to the API server.
 
 pub mod api;
+pub mod bootstrap;
+pub mod controller;
+pub mod decide;
+pub mod lease;
 pub mod names;
+pub mod observe;
+mod view;
+
+pub use view::NodeView;

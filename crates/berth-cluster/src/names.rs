@@ -17,11 +17,22 @@ pub const BY_DOCUMENTS: &str = "documents";
 /// Value of [`RESERVED_BY`]: made for a Node that existed without a Berth.
 pub const BY_ADOPTION: &str = "adoption";
 
-/// Annotation of a Node: a machine that fetched its Ignition is about to boot. Annotation of a Berth, its value is a time.
+/// Annotation of a Berth: when its machine last showed that it is about to join, for example by fetching its Ignition.
 pub const REQUESTED: &str = "berth.dev/requested";
 
-/// Label that the kubelet sets when it creates its Node, and only then.
-pub const HOSTNAME: &str = "kubernetes.io/hostname";
+/// Labels that the kubelet sets when it registers, and not again on a Node that somebody else creates while it runs.
+pub const KUBELET_LABELS: [&str; 7] = [
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "kubernetes.io/arch",
+    "beta.kubernetes.io/os",
+    "beta.kubernetes.io/arch",
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+];
+
+/// Annotation of a Node whose Berth was deleted: it is not adopted again.
+pub const RELEASED: &str = "berth.dev/released";
 
 /// Prefix of the Machine Config Operator's annotations.
 pub const MACHINE_CONFIG_PREFIX: &str = "machineconfiguration.openshift.io/";
@@ -50,6 +61,12 @@ pub mod reason {
     pub const NODE_GONE: &str = "NodeGone";
     /// The Node keeps being deleted, so Berth waits longer and longer.
     pub const NODE_KEEPS_BEING_DELETED: &str = "NodeKeepsBeingDeleted";
+    /// An administrator took away the labels that identify the pool.
+    pub const REMOVED_ON_PURPOSE: &str = "RemovedOnPurpose";
+    /// The Node was created again.
+    pub const RECREATED: &str = "Recreated";
+    /// A Berth was made for a Node that existed without.
+    pub const ADOPTED: &str = "Adopted";
     /// The place was given up.
     pub const RELEASED: &str = "Released";
     /// Another Berth reserves the same Node name.

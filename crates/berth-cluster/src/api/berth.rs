@@ -194,9 +194,19 @@ pub struct BerthStatus {
     /// Berth nor by the flags of a kubelet.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub removed_labels: BTreeMap<String, String>,
-    /// The label `kubernetes.io/hostname`, which a running kubelet does not set again on a Node that is created anew.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hostname: Option<String>,
+    /// Labels that Berth took away because they are declared no more. Stale flags of a kubelet cannot bring them back.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub retired_labels: BTreeMap<String, String>,
+    /// Declared labels that were on the Node before Berth could set them. Berth never removes these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub found_labels: BTreeMap<String, String>,
+    /// Labels of the kubelet itself, such as `kubernetes.io/hostname`. A running kubelet does not set them again on a
+    /// Node that is created anew.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kubelet_labels: BTreeMap<String, String>,
+    /// `spec.providerID` of the Node, for a Node that is created anew.
+    #[serde(default, rename = "providerID", skip_serializing_if = "Option::is_none")]
+    pub provider_id: Option<String>,
     /// Annotations of the Machine Config Operator, for a Node that is created anew.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
@@ -216,9 +226,8 @@ pub struct BerthStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Followed {
-    /// The pool that the Node was moved to; none when its labels put it in no pool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pool: Option<String>,
+    /// The pool that the Node was moved to.
+    pub pool: String,
     /// The pool that `spec.pool` named at that time. Once `spec.pool` names another one, it counts again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<String>,

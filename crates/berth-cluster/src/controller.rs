@@ -1,0 +1,176 @@
+//! The controllers: watches fill a [`cache`](self), one engine decides, a few writers write.
+//!
+//! ```text
+//! watch Node, Berth, LabelRule, MachineConfigPool, CertificateSigningRequest, bootstrap tokens
+//!   └──► Change ──► Engine ── decide (pure) ──► Job ──► writer ──► Done ──► Engine
+//!                     ▲                                   ▲
+//!                  documents                            claim (lease)
+//! ```
+//!
+//! The engine owns all state and runs in one task. It decides about a node when something about it changed, never twice
+//! at once about the same node, and only when every watch has been read to its end once.
+
+mod engine;
+mod health;
+mod metrics;
+mod state;
+mod watches;
+mod writer;
+
+use std::{fmt, net::SocketAddr, sync::Arc};
+
+use berth_labels::{ConflictPolicy, Flavour};
+use jiff::Timestamp;
+use kube::Client;
+use serde_json::Value;
+use thiserror::Error;
+use tokio::sync::{mpsc, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::info;
+
+use self::{engine::Engine, metrics::Metrics};
+use crate::lease::{Claim, LeaseOptions, campaign};
+
+/// Tells the time.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// How many changes may wait for the engine before the watches wait for it.
+const CHANGES: usize = 4096;
+
+/// What the controllers do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Labels, Berths and pre-registration; rendering and rollout are left to the Machine Config Operator.
+    #[default]
+    Labels,
+    /// Everything.
+    Full,
+}
+
+/// How to run.
+#[derive(Clone)]
+pub struct Options {
+    /// What to do.
+    pub mode: Mode,
+    /// Decide about certificate requests of kubelets with reserved names.
+    pub approve: bool,
+    /// Make a Berth for every Node that has none.
+    pub adopt: bool,
+    /// Whose kubelet and API server rules hold, unless documents say it.
+    pub flavour: Flavour,
+    /// What to do with keys that somebody else set to another value.
+    pub conflicts: ConflictPolicy,
+    /// Let a change take away more than a tenth of all owned labels.
+    pub allow_mass_removal: bool,
+    /// Leader election; without it this is the only replica.
+    pub lease: Option<LeaseOptions>,
+    /// Where health and metrics are served.
+    pub listen: Option<SocketAddr>,
+    /// Documents from which Berths are reserved: the objects of the committed revision, and again after every commit.
+    pub documents: Option<watch::Receiver<Arc<Vec<Value>>>>,
+    /// How many writes run at once.
+    pub writers: usize,
+    /// Tells the time.
+    pub clock: Clock,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("mode", &self.mode)
+            .field("approve", &self.approve)
+            .field("adopt", &self.adopt)
+            .field("flavour", &self.flavour)
+            .field("lease", &self.lease)
+            .field("listen", &self.listen)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// The defaults, with a clock.
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            mode: Mode::Labels,
+            approve: false,
+            adopt: true,
+            flavour: Flavour::default(),
+            conflicts: ConflictPolicy::Report,
+            allow_mass_removal: false,
+            lease: None,
+            listen: None,
+            documents: None,
+            writers: 32,
+            clock,
+        }
+    }
+}
+
+/// Why the controllers stopped.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The port for health and metrics cannot be opened.
+    #[error("cannot listen on {address} for health and metrics")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Runs the controllers until `shutdown`. Writes that are under way are finished, and the lease is given back.
+pub async fn run(client: Client, options: Options, shutdown: CancellationToken) -> Result<(), RunError> {
+    let metrics = Metrics::new();
+    let health = health::Health::default();
+    let tasks = TaskTracker::new();
+    if let Some(address) = options.listen {
+        let listener = tokio::net::TcpListener::bind(address)
+            .await
+            .map_err(|source| RunError::Listen { address, source })?;
+        tasks.spawn(health::serve(
+            listener,
+            health.clone(),
+            metrics.clone(),
+            shutdown.clone(),
+        ));
+    }
+    let (changes, received) = mpsc::channel(CHANGES);
+    for watching in watches::all(&client, &options, &changes) {
+        let shutdown = shutdown.clone();
+        tasks.spawn(async move {
+            tokio::select! {
+                () = shutdown.cancelled() => {}
+                () = watching => {}
+            }
+        });
+    }
+    drop(changes);
+    // The lease outlives the engine by the time it needs to finish its writes.
+    let lease_shutdown = CancellationToken::new();
+    let claims = match options.lease.clone() {
+        Some(lease) => {
+            let (sender, claims) = watch::channel(Claim::default());
+            tasks.spawn(campaign(
+                client.clone(),
+                lease,
+                options.clock.clone(),
+                sender,
+                lease_shutdown.clone(),
+            ));
+            Some(claims)
+        }
+        None => None,
+    };
+    info!(mode = ?options.mode, approve = options.approve, "the controllers start");
+    Engine::new(client, options, claims, metrics, health)
+        .run(received, shutdown.clone())
+        .await;
+    shutdown.cancel();
+    lease_shutdown.cancel();
+    tasks.close();
+    tasks.wait().await;
+    info!("the controllers have stopped");
+    Ok(())
+}

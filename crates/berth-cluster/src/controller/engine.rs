@@ -1,0 +1,408 @@
+//! The engine: one task that owns the state, decides, and hands writes to the writers.
+
+mod plan;
+
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use berth_labels::Flavour;
+use berth_site::Resolver;
+use kube::Client;
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinSet,
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use super::{
+    Options,
+    health::Health,
+    metrics::Metrics,
+    state::State,
+    watches::Change,
+    writer::{Verdict, Work, WriteError, Writer, Written},
+};
+use crate::{
+    decide::{CertificateDecision, Reservation, adopt, reserve},
+    lease::Claim,
+    observe::Definitions,
+};
+
+/// The first wait after a write that failed; each further one is twice as long.
+const FIRST_RETRY: Duration = Duration::from_millis(200);
+/// The longest wait after a write that failed.
+const LONGEST_RETRY: Duration = Duration::from_mins(1);
+/// How many changes are taken at once before the next decision.
+const BATCH: usize = 2048;
+
+/// What one job is about: at most one runs for each.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Node(String),
+    Certificate(String),
+}
+
+#[derive(Debug)]
+struct Job {
+    key: Key,
+    work: Vec<Work>,
+}
+
+type Outcome = (Key, Result<Written, WriteError>);
+
+/// Decides about nodes when something about them changes.
+pub(super) struct Engine {
+    options: Options,
+    claims: Option<watch::Receiver<Claim>>,
+    metrics: Metrics,
+    health: Health,
+    writer: Arc<Writer>,
+    state: State,
+    definitions: Definitions,
+    /// The documents, read; `None` when there is no such source or it has not spoken yet.
+    documents: Option<Definitions>,
+    documents_changed: bool,
+    /// The brake on mass removal is on.
+    brake: bool,
+    jobs: VecDeque<Job>,
+    running: JoinSet<Outcome>,
+    busy: BTreeSet<String>,
+    busy_certificates: BTreeSet<String>,
+    failures: HashMap<Key, u32>,
+    wakes: BTreeSet<(Instant, String)>,
+    conflicts: HashMap<String, usize>,
+    synced: bool,
+}
+
+impl Engine {
+    pub(super) fn new(
+        client: Client,
+        options: Options,
+        claims: Option<watch::Receiver<Claim>>,
+        metrics: Metrics,
+        health: Health,
+    ) -> Self {
+        let writer = Writer::new(client, claims.clone(), metrics.clone(), options.clock.clone());
+        Self {
+            definitions: Definitions::new([], options.flavour),
+            writer: Arc::new(writer),
+            options,
+            claims,
+            metrics,
+            health,
+            state: State::default(),
+            documents: None,
+            documents_changed: false,
+            brake: false,
+            jobs: VecDeque::new(),
+            running: JoinSet::new(),
+            busy: BTreeSet::new(),
+            busy_certificates: BTreeSet::new(),
+            failures: HashMap::new(),
+            wakes: BTreeSet::new(),
+            conflicts: HashMap::new(),
+            synced: false,
+        }
+    }
+
+    pub(super) async fn run(mut self, mut changes: mpsc::Receiver<Change>, shutdown: CancellationToken) {
+        let mut buffer = Vec::new();
+        let mut documents = self.options.documents.clone();
+        if let Some(documents) = &mut documents {
+            documents.mark_changed();
+        }
+        let mut claims = self.claims.clone();
+        loop {
+            let wake = self.wakes.first().map(|(at, _)| *at);
+            tokio::select! {
+                () = shutdown.cancelled() => break,
+                count = changes.recv_many(&mut buffer, BATCH) => {
+                    if count == 0 {
+                        break;
+                    }
+                    buffer.drain(..).for_each(|change| self.state.apply(change));
+                }
+                Some(done) = self.running.join_next() => {
+                    if let Ok(outcome) = done {
+                        self.done(outcome);
+                    }
+                }
+                () = sleep_until(wake) => self.wake(),
+                Some(objects) = next_documents(&mut documents) => {
+                    self.documents = Some(Definitions::new(objects.iter(), self.options.flavour));
+                    self.documents_changed = true;
+                }
+                () = claim_changed(&mut claims) => {}
+            }
+            self.step();
+        }
+        // What was begun is finished: a half-done pair of Node and status would be repaired later, but need not be.
+        while let Some(done) = self.running.join_next().await {
+            if let Ok(outcome) = done {
+                self.done(outcome);
+            }
+        }
+    }
+
+    fn leads(&self) -> bool {
+        self.claims.as_ref().is_none_or(|claims| claims.borrow().is_current())
+    }
+
+    /// Everything that can be decided now.
+    fn step(&mut self) {
+        let leads = self.leads();
+        self.metrics.leading.set(i64::from(leads));
+        if !self.state.is_synced(self.options.approve) {
+            return;
+        }
+        if !self.synced {
+            self.synced = true;
+            self.health.set_synced();
+            info!(
+                nodes = self.state.nodes.len(),
+                berths = self.state.berths.len(),
+                "the caches are filled"
+            );
+        }
+        if self.state.definitions_changed {
+            self.state.definitions_changed = false;
+            self.definitions = Definitions::new(self.state.definitions(), self.flavour());
+            for finding in self.definitions.findings() {
+                warn!(object = finding.object, code = finding.code, "{}", finding.message);
+            }
+            self.state.all_dirty();
+            self.brake = false;
+        }
+        if !leads {
+            return;
+        }
+        if self.documents_changed || self.state.berths_changed {
+            self.documents_changed = false;
+            self.state.berths_changed = false;
+            self.reserve();
+        }
+        self.decide();
+        self.certificates();
+        self.start();
+        self.observe();
+    }
+
+    fn flavour(&self) -> Flavour {
+        self.documents
+            .as_ref()
+            .map_or(self.options.flavour, Definitions::flavour)
+    }
+
+    /// Berths that the documents ask for.
+    fn reserve(&mut self) {
+        let Some(documents) = &self.documents else {
+            return;
+        };
+        let existing: Vec<_> = self.state.berths.values().collect();
+        let resolver = Resolver::new(documents.site(), documents.flavour());
+        for reservation in reserve(&resolver, &existing, self.options.allow_mass_removal) {
+            let (node, work) = match reservation {
+                Reservation::Create(berth) => (berth.node_name(), Work::Create(berth)),
+                Reservation::Update { name, spec } => {
+                    let Some(berth) = self.state.berths.get(&name) else {
+                        continue;
+                    };
+                    let berth = Box::new(berth.clone());
+                    (berth.node_name(), Work::Update { berth, spec })
+                }
+                Reservation::Delete { name } => {
+                    let Some(berth) = self.state.berths.get(&name) else {
+                        continue;
+                    };
+                    let uid = berth.metadata.uid.clone();
+                    (berth.node_name(), Work::Delete { berth: name, uid })
+                }
+            };
+            if self.busy.insert(node.clone()) {
+                self.jobs.push_back(Job {
+                    key: Key::Node(node),
+                    work: vec![work],
+                });
+            }
+        }
+    }
+
+    /// A Node that nobody reserved gets a Berth of its own.
+    fn adopt(&mut self, name: &str) {
+        let Some(berth) = self
+            .state
+            .nodes
+            .get(name)
+            .filter(|_| self.options.adopt)
+            .and_then(adopt)
+        else {
+            return;
+        };
+        let declared = self.documents.as_ref().is_some_and(|documents| {
+            let resolver = Resolver::new(documents.site(), documents.flavour());
+            resolver.subject(name).is_some_and(berth_site::Subject::is_declared)
+        });
+        if declared || !self.busy.insert(name.to_owned()) {
+            return;
+        }
+        debug!(node = name, "adopting the Node");
+        self.jobs.push_back(Job {
+            key: Key::Node(name.to_owned()),
+            work: vec![Work::Create(Box::new(berth))],
+        });
+    }
+
+    /// Requests that are decided once their Node is there.
+    fn certificates(&mut self) {
+        if !self.options.approve {
+            return;
+        }
+        let open: Vec<String> = self
+            .state
+            .undecided
+            .difference(&self.busy_certificates)
+            .cloned()
+            .collect();
+        for name in open {
+            let verdict = match self.state.certificate(&name) {
+                Some(CertificateDecision::Approve { node }) => {
+                    let settled = self.state.nodes.contains_key(&node)
+                        && !self.busy.contains(&node)
+                        && !self.state.dirty.contains(&node);
+                    if !settled {
+                        continue;
+                    }
+                    Verdict::Approve { node }
+                }
+                Some(CertificateDecision::Deny { message }) => Verdict::Deny { message },
+                Some(CertificateDecision::Leave { why, .. }) => {
+                    debug!(request = name, why, "the certificate request is left alone");
+                    continue;
+                }
+                None => continue,
+            };
+            self.busy_certificates.insert(name.clone());
+            self.jobs.push_back(Job {
+                key: Key::Certificate(name.clone()),
+                work: vec![Work::Certificate { name, verdict }],
+            });
+        }
+    }
+
+    fn start(&mut self) {
+        while self.running.len() < self.options.writers.max(1)
+            && let Some(job) = self.jobs.pop_front()
+        {
+            let writer = self.writer.clone();
+            self.running.spawn(async move { (job.key, writer.run(job.work).await) });
+        }
+    }
+
+    fn done(&mut self, (key, result): Outcome) {
+        let name = match &key {
+            Key::Node(name) => {
+                self.busy.remove(name);
+                name
+            }
+            Key::Certificate(name) => {
+                self.busy_certificates.remove(name);
+                name
+            }
+        };
+        let error = match result {
+            Ok(written) => {
+                self.failures.remove(&key);
+                if let Some(node) = written.node {
+                    self.state.node(node);
+                }
+                if let Some(berth) = written.berth {
+                    self.state.berth(berth);
+                }
+                if matches!(key, Key::Certificate(_)) {
+                    self.state.undecided.remove(name);
+                }
+                return;
+            }
+            Err(error) => error,
+        };
+        let failures = self.failures.entry(key.clone()).or_default();
+        *failures += 1;
+        let wait = FIRST_RETRY
+            .saturating_mul(2u32.saturating_pow(*failures - 1))
+            .min(LONGEST_RETRY);
+        if error.is_outdated() {
+            debug!(name, error = &error as &dyn std::error::Error, "deciding again");
+        } else {
+            self.metrics.unusable.inc();
+            warn!(
+                name,
+                error = &error as &dyn std::error::Error,
+                ?wait,
+                "a write failed and is tried again"
+            );
+        }
+        let name = match key {
+            Key::Node(name) => name,
+            // Looking at any node looks at all open requests.
+            Key::Certificate(_) => String::new(),
+        };
+        self.wakes.insert((Instant::now() + wait, name));
+    }
+
+    fn wake(&mut self) {
+        let now = Instant::now();
+        while let Some((at, _)) = self.wakes.first()
+            && *at <= now
+            && let Some((_, name)) = self.wakes.pop_first()
+        {
+            if !name.is_empty() {
+                self.state.dirty.insert(name);
+            }
+        }
+    }
+
+    fn observe(&self) {
+        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.metrics.nodes.set(gauge(self.state.nodes.len()));
+        self.metrics
+            .waiting
+            .set(gauge(self.state.dirty.len() + self.jobs.len()));
+        self.metrics.conflicts.set(gauge(self.conflicts.values().sum()));
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_documents(
+    documents: &mut Option<watch::Receiver<Arc<Vec<serde_json::Value>>>>,
+) -> Option<Arc<Vec<serde_json::Value>>> {
+    let Some(receiver) = documents else {
+        return std::future::pending().await;
+    };
+    if receiver.changed().await.is_err() {
+        *documents = None;
+        return None;
+    }
+    Some(receiver.borrow_and_update().clone())
+}
+
+async fn claim_changed(claims: &mut Option<watch::Receiver<Claim>>) {
+    match claims {
+        Some(receiver) => {
+            if receiver.changed().await.is_err() {
+                *claims = None;
+            }
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,253 @@
+//! From dirty nodes to jobs.
+
+use std::collections::{BTreeSet, HashMap};
+
+use kube::ResourceExt as _;
+use tracing::warn;
+
+use super::{Engine, Job, Key};
+use crate::{
+    api::{Berth, Phase},
+    controller::writer::Work,
+    decide::{Decision, Pin, Settings, Subject, decide, pin},
+    names,
+    observe::{Answer, Definitions, Question},
+    view::NodeView,
+};
+
+/// A run that takes away more than this share of the owned labels stops and asks.
+const MASS_REMOVAL_PERCENT: usize = 10;
+
+/// One node with its Berth, ready to be decided upon.
+struct Item {
+    berth: Berth,
+    live: Option<NodeView>,
+    requested: bool,
+    others: Vec<Berth>,
+    pin: Pin,
+}
+
+impl Engine {
+    /// Decides about every dirty node that no job is running for.
+    pub(super) fn decide(&mut self) {
+        let names: Vec<String> = self.state.dirty.difference(&self.busy).cloned().collect();
+        if names.is_empty() {
+            return;
+        }
+        for name in &names {
+            self.state.dirty.remove(name);
+        }
+        let mut items = Vec::with_capacity(names.len());
+        for name in &names {
+            match self.item(name) {
+                Some(item) => items.push(item),
+                None => {
+                    self.state.gone.remove(name);
+                    self.conflicts.remove(name);
+                    self.adopt(name);
+                }
+            }
+        }
+        let answers = resolve(&mut self.definitions, &mut items, &self.state.gone);
+        let mut settings = Settings {
+            now: (self.options.clock)(),
+            hold_removals: self.brake,
+            conflicts: self.options.conflicts,
+        };
+        let mut decisions = decide_all(&self.definitions, &items, &answers, &settings);
+        if !self.brake && !self.options.allow_mass_removal && self.is_mass_removal(&decisions) {
+            self.brake = true;
+            settings.hold_removals = true;
+            decisions = decide_all(&self.definitions, &items, &answers, &settings);
+        }
+        self.metrics
+            .decisions
+            .inc_by(u64::try_from(decisions.len()).unwrap_or_default());
+        for (item, decision) in items.into_iter().zip(decisions) {
+            self.enqueue(item, decision, &settings);
+        }
+        self.count_phases();
+    }
+
+    fn item(&self, name: &str) -> Option<Item> {
+        let mut berths = self.state.berths_of(name).into_iter();
+        let berth = berths.next()?.clone();
+        let live = self.state.nodes.get(name).cloned();
+        let pin = pin(
+            &self.definitions,
+            &berth,
+            live.as_ref().or_else(|| self.state.gone.get(name)),
+        );
+        Some(Item {
+            requested: live.is_none() && self.state.is_requested(name),
+            berth,
+            live,
+            others: berths.cloned().collect(),
+            pin,
+        })
+    }
+
+    fn is_mass_removal(&self, decisions: &[Decision]) -> bool {
+        let removed: usize = decisions.iter().map(|decision| decision.unexplained_removals).sum();
+        if removed == 0 {
+            return false;
+        }
+        let owned: usize = self
+            .state
+            .nodes
+            .values()
+            .map(|node| node.owned().map_or(0, |owned| owned.len()))
+            .sum();
+        let too_many = removed * 100 > owned * MASS_REMOVAL_PERCENT;
+        if too_many {
+            warn!(
+                removed,
+                owned, "too many labels would go at once; nothing is removed without --allow-mass-removal"
+            );
+        }
+        self.metrics.held_removals.set(if too_many {
+            i64::try_from(removed).unwrap_or(i64::MAX)
+        } else {
+            0
+        });
+        too_many
+    }
+
+    fn enqueue(&mut self, item: Item, decision: Decision, settings: &Settings) {
+        let name = item.berth.node_name();
+        self.state.gone.remove(&name);
+        self.conflicts.insert(name.clone(), decision.conflicts);
+        if let Some(wait) = decision.wake_after {
+            self.wakes.insert((tokio::time::Instant::now() + wait, name.clone()));
+        }
+        let mut work = Vec::new();
+        let first = item.berth.name_any();
+        if item.berth.metadata.deletion_timestamp.is_some() {
+            if item
+                .berth
+                .finalizers()
+                .iter()
+                .any(|finalizer| finalizer == names::FINALIZER)
+            {
+                work.push(Work::Finish {
+                    node: item.live.as_ref().map(|node| node.uid.clone()),
+                    berth: Box::new(item.berth),
+                });
+            }
+        } else {
+            work.extend(apply(item.berth, decision));
+        }
+        for other in item.others {
+            let subject = Subject {
+                berth: &other,
+                node: None,
+                requested: false,
+                duplicate_of: Some(&first),
+            };
+            if other.metadata.deletion_timestamp.is_some() {
+                work.push(Work::Finish {
+                    berth: Box::new(other),
+                    node: None,
+                });
+                continue;
+            }
+            let decision = decide(
+                &self.definitions,
+                subject,
+                &Pin::default(),
+                &Answer::default(),
+                settings,
+            );
+            work.extend(apply(other, decision));
+        }
+        if !work.is_empty() {
+            self.busy.insert(name.clone());
+            self.jobs.push_back(Job {
+                key: Key::Node(name),
+                work,
+            });
+        }
+    }
+
+    fn count_phases(&self) {
+        for phase in [Phase::Reserved, Phase::Occupied, Phase::Vacant, Phase::Released] {
+            let count = self
+                .state
+                .berths
+                .values()
+                .filter(|berth| berth.phase() == phase)
+                .count();
+            self.metrics.berths(phase, count);
+        }
+    }
+}
+
+/// A job only where something is to be written.
+fn apply(berth: Berth, decision: Decision) -> Option<Work> {
+    let unguarded = !berth.finalizers().iter().any(|finalizer| finalizer == names::FINALIZER);
+    if decision.node.is_none() && decision.status_patch(&berth).is_none() && !unguarded {
+        return None;
+    }
+    Some(Work::Apply {
+        berth: Box::new(berth),
+        node: decision.node,
+        status: Box::new(decision.status),
+        notes: decision.notes,
+    })
+}
+
+/// Resolves all items. A Berth that says nothing about its pool, where no rule does either, keeps the pool that its Node
+/// is in.
+fn resolve(definitions: &mut Definitions, items: &mut [Item], gone: &HashMap<String, NodeView>) -> Vec<Answer> {
+    let mut answers = ask(definitions, items.iter());
+    let mut open = BTreeSet::new();
+    for (index, (item, answer)) in items.iter_mut().zip(&answers).enumerate() {
+        if answer.pool.is_some() || answer.error().is_some() || item.berth.spec.pool.is_some() {
+            continue;
+        }
+        let node = item.live.as_ref().or_else(|| gone.get(&item.berth.node_name()));
+        let found = node
+            .and_then(|node| definitions.placement(&node.name, &node.labels).ok())
+            .and_then(|placement| placement.primary().map(ToString::to_string));
+        let kept = || item.berth.status.as_ref().and_then(|status| status.pool.clone());
+        let pool = found.or_else(kept).filter(|pool| definitions.has_pool(pool));
+        if let Some(pool) = pool {
+            item.pin.pool = Some(pool);
+            open.insert(index);
+        }
+    }
+    let second = ask(definitions, open.iter().filter_map(|index| items.get(*index)));
+    for (index, answer) in open.into_iter().zip(second) {
+        if let Some(slot) = answers.get_mut(index) {
+            *slot = answer;
+        }
+    }
+    answers
+}
+
+fn ask<'a>(definitions: &mut Definitions, items: impl Iterator<Item = &'a Item>) -> Vec<Answer> {
+    let items: Vec<(&Item, String)> = items.map(|item| (item, item.berth.node_name())).collect();
+    let questions: Vec<Question<'_>> = items
+        .iter()
+        .map(|(item, name)| Question {
+            node: name,
+            berth: Some(&item.berth),
+            pin: item.pin.pool.as_deref().map(Some),
+            live: item.live.as_ref(),
+        })
+        .collect();
+    definitions.resolve(&questions)
+}
+
+fn decide_all(definitions: &Definitions, items: &[Item], answers: &[Answer], settings: &Settings) -> Vec<Decision> {
+    let decisions = items.iter().zip(answers).map(|(item, answer)| {
+        let subject = Subject {
+            berth: &item.berth,
+            node: item.live.as_ref(),
+            requested: item.requested,
+            duplicate_of: None,
+        };
+        decide(definitions, subject, &item.pin, answer, settings)
+    });
+    decisions.collect()
+}

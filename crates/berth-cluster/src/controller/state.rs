@@ -1,0 +1,369 @@
+//! What the engine knows: the last state of every object that matters, and which nodes have to be looked at.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use kube::ResourceExt as _;
+use serde_json::Value;
+
+use super::watches::{Change, Definition, Seen};
+use crate::{
+    api::Berth,
+    bootstrap::Binding,
+    decide::{CertificateDecision, CertificateRequest, decide_certificate},
+    view::NodeView,
+};
+
+/// Which watches have been read to their end once.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one per watch")]
+struct Synced {
+    nodes: bool,
+    berths: bool,
+    rules: bool,
+    pools: bool,
+    certificates: bool,
+    tokens: bool,
+}
+
+/// The caches.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) nodes: HashMap<String, NodeView>,
+    /// The last state of Nodes that were deleted and not dealt with yet.
+    pub(super) gone: HashMap<String, NodeView>,
+    pub(super) berths: HashMap<String, Berth>,
+    by_node: HashMap<String, BTreeSet<String>>,
+    rules: BTreeMap<String, Value>,
+    pools: BTreeMap<String, Value>,
+    certificates: HashMap<String, CertificateRequest>,
+    certificates_by_node: HashMap<String, BTreeSet<String>>,
+    /// Certificate requests that nobody has decided.
+    pub(super) undecided: BTreeSet<String>,
+    tokens: HashMap<String, String>,
+    synced: Synced,
+    /// Nodes to look at.
+    pub(super) dirty: BTreeSet<String>,
+    /// Pools or rules changed.
+    pub(super) definitions_changed: bool,
+    /// Berths came or went, or their specs changed.
+    pub(super) berths_changed: bool,
+}
+
+impl State {
+    /// Whether every watch has been read to its end once. Before that nothing is decided.
+    pub(super) fn is_synced(&self, with_tokens: bool) -> bool {
+        let Synced {
+            nodes,
+            berths,
+            rules,
+            pools,
+            certificates,
+            tokens,
+        } = self.synced;
+        nodes && berths && rules && pools && certificates && (tokens || !with_tokens)
+    }
+
+    pub(super) fn apply(&mut self, change: Change) {
+        match change {
+            Change::Nodes(seen) => self.nodes_seen(seen),
+            Change::Berths(seen) => self.berths_seen(seen),
+            Change::Rules(seen) => {
+                self.synced.rules |= matches!(seen, Seen::All(_));
+                self.definitions_changed |= definitions_seen(&mut self.rules, seen);
+            }
+            Change::Pools(seen) => {
+                self.synced.pools |= matches!(seen, Seen::All(_));
+                self.definitions_changed |= definitions_seen(&mut self.pools, seen);
+            }
+            Change::Certificates(seen) => self.certificates_seen(seen),
+            Change::Tokens(seen) => self.tokens_seen(seen),
+        }
+    }
+
+    /// Pools and rules, as objects.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = &Value> {
+        self.pools.values().chain(self.rules.values())
+    }
+
+    /// Every name that a Node or a Berth has.
+    pub(super) fn all_dirty(&mut self) {
+        self.dirty.extend(self.nodes.keys().cloned());
+        self.dirty.extend(self.by_node.keys().cloned());
+    }
+
+    /// The Berths of a node; the first one counts.
+    pub(super) fn berths_of(&self, node: &str) -> Vec<&Berth> {
+        let mut berths: Vec<&Berth> = self
+            .by_node
+            .get(node)
+            .into_iter()
+            .flatten()
+            .filter_map(|name| self.berths.get(name))
+            .collect();
+        berths.sort_by_key(|berth| {
+            let created = berth.metadata.creation_timestamp.as_ref().map(|time| time.0);
+            (berth.spec.release, created, berth.name_any())
+        });
+        berths
+    }
+
+    fn is_reserved(&self, node: &str) -> bool {
+        self.berths_of(node)
+            .first()
+            .is_some_and(|berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none())
+    }
+
+    /// What to do about a certificate request.
+    pub(super) fn certificate(&self, name: &str) -> Option<CertificateDecision> {
+        self.certificates.get(name).map(|request| self.judge(request))
+    }
+
+    fn judge(&self, request: &CertificateRequest) -> CertificateDecision {
+        decide_certificate(
+            request,
+            |node| self.is_reserved(node),
+            |token| self.tokens.get(token).cloned(),
+        )
+    }
+
+    /// Whether a kubelet that may join under this name is asking, or was just let in.
+    pub(super) fn is_requested(&self, node: &str) -> bool {
+        let requests = self.certificates_by_node.get(node).into_iter().flatten();
+        requests
+            .filter_map(|name| self.certificates.get(name))
+            .filter(|request| !request.denied)
+            .any(|request| {
+                let open = CertificateRequest {
+                    decided: false,
+                    ..request.clone()
+                };
+                match self.judge(&open) {
+                    CertificateDecision::Approve { .. } | CertificateDecision::Leave { node: Some(_), .. } => true,
+                    CertificateDecision::Deny { .. } | CertificateDecision::Leave { node: None, .. } => false,
+                }
+            })
+    }
+
+    fn nodes_seen(&mut self, seen: Seen<NodeView>) {
+        match seen {
+            Seen::All(all) => {
+                self.synced.nodes = true;
+                let names: BTreeSet<&str> = all.iter().map(|node| node.name.as_str()).collect();
+                let gone: Vec<String> = self
+                    .nodes
+                    .keys()
+                    .filter(|name| !names.contains(name.as_str()))
+                    .cloned()
+                    .collect();
+                for node in all {
+                    self.node(node);
+                }
+                for name in gone {
+                    if let Some(node) = self.nodes.remove(&name) {
+                        self.node_gone(node);
+                    }
+                }
+            }
+            Seen::One(node) => self.node(node),
+            Seen::Gone(node) => {
+                // An old object's end says nothing about the one that has its name now.
+                let current = self.nodes.get(&node.name).is_none_or(|known| known.uid == node.uid);
+                if current {
+                    self.nodes.remove(&node.name);
+                    self.node_gone(node);
+                }
+            }
+        }
+    }
+
+    fn node_gone(&mut self, node: NodeView) {
+        self.dirty.insert(node.name.clone());
+        self.gone.insert(node.name.clone(), node);
+    }
+
+    /// Takes a Node as a watch or a write shows it.
+    pub(super) fn node(&mut self, node: NodeView) {
+        let name = node.name.clone();
+        match self.nodes.get_mut(&name) {
+            Some(known) if known.uid == node.uid && is_older(&node.resource_version, &known.resource_version) => {}
+            Some(known) => {
+                let mut same = known.clone();
+                same.resource_version.clone_from(&node.resource_version);
+                if same != node {
+                    self.dirty.insert(name);
+                }
+                *known = node;
+            }
+            None => {
+                self.dirty.insert(name.clone());
+                self.nodes.insert(name, node);
+            }
+        }
+    }
+
+    fn berths_seen(&mut self, seen: Seen<Box<Berth>>) {
+        match seen {
+            Seen::All(all) => {
+                self.synced.berths = true;
+                self.berths_changed = true;
+                let names: BTreeSet<String> = all.iter().map(|berth| berth.name_any()).collect();
+                let gone: Vec<String> = self
+                    .berths
+                    .keys()
+                    .filter(|name| !names.contains(*name))
+                    .cloned()
+                    .collect();
+                for berth in all {
+                    self.berth(*berth);
+                }
+                for name in gone {
+                    self.berth_gone(&name);
+                }
+            }
+            Seen::One(berth) => self.berth(*berth),
+            Seen::Gone(berth) => self.berth_gone(&berth.name_any()),
+        }
+    }
+
+    /// Takes a Berth as a watch or a write shows it.
+    pub(super) fn berth(&mut self, berth: Berth) {
+        let name = berth.name_any();
+        let node = berth.node_name();
+        if let Some(known) = self.berths.get(&name) {
+            let version = |berth: &Berth| berth.resource_version().unwrap_or_default();
+            if known.uid() == berth.uid() && is_older(&version(&berth), &version(known)) {
+                return;
+            }
+            if known.spec == berth.spec && known.status == berth.status && same_metadata(known, &berth) {
+                self.berths.insert(name, berth);
+                return;
+            }
+            self.berths_changed |= known.spec != berth.spec;
+            let before = known.node_name();
+            if before != node {
+                self.unlink(&before, &name);
+            }
+        } else {
+            self.berths_changed = true;
+        }
+        self.by_node.entry(node.clone()).or_default().insert(name.clone());
+        self.berths.insert(name, berth);
+        self.dirty.insert(node);
+    }
+
+    fn berth_gone(&mut self, name: &str) {
+        if let Some(berth) = self.berths.remove(name) {
+            self.berths_changed = true;
+            self.unlink(&berth.node_name(), name);
+        }
+    }
+
+    fn unlink(&mut self, node: &str, berth: &str) {
+        if let Some(names) = self.by_node.get_mut(node) {
+            names.remove(berth);
+            if names.is_empty() {
+                self.by_node.remove(node);
+            }
+        }
+        self.dirty.insert(node.to_owned());
+    }
+
+    fn certificates_seen(&mut self, seen: Seen<CertificateRequest>) {
+        match seen {
+            Seen::All(all) => {
+                self.synced.certificates = true;
+                self.certificates.clear();
+                self.certificates_by_node.clear();
+                self.undecided.clear();
+                for request in all {
+                    self.certificate_seen(request);
+                }
+            }
+            Seen::One(request) => self.certificate_seen(request),
+            Seen::Gone(request) => {
+                self.undecided.remove(&request.name);
+                self.certificates.remove(&request.name);
+                if let Some(names) = request.node().and_then(|node| self.certificates_by_node.get_mut(&node)) {
+                    names.remove(&request.name);
+                }
+            }
+        }
+    }
+
+    fn certificate_seen(&mut self, request: CertificateRequest) {
+        let Some(node) = request.node() else {
+            return;
+        };
+        if request.decided {
+            self.undecided.remove(&request.name);
+        } else {
+            self.undecided.insert(request.name.clone());
+        }
+        self.certificates_by_node
+            .entry(node.clone())
+            .or_default()
+            .insert(request.name.clone());
+        self.certificates.insert(request.name.clone(), request);
+        self.dirty.insert(node);
+    }
+
+    fn tokens_seen(&mut self, seen: Seen<Binding>) {
+        match seen {
+            Seen::All(all) => {
+                self.synced.tokens = true;
+                self.tokens = all.into_iter().map(|binding| (binding.token, binding.node)).collect();
+            }
+            Seen::One(binding) => {
+                self.dirty.insert(binding.node.clone());
+                self.tokens.insert(binding.token, binding.node);
+            }
+            Seen::Gone(binding) => {
+                self.tokens.remove(&binding.token);
+            }
+        }
+    }
+}
+
+fn same_metadata(known: &Berth, berth: &Berth) -> bool {
+    let (known, berth) = (&known.metadata, &berth.metadata);
+    known.uid == berth.uid
+        && known.generation == berth.generation
+        && known.labels == berth.labels
+        && known.annotations == berth.annotations
+        && known.finalizers == berth.finalizers
+        && known.deletion_timestamp == berth.deletion_timestamp
+}
+
+/// Whether what was computed from them may differ.
+fn definitions_seen(known: &mut BTreeMap<String, Value>, seen: Seen<Definition>) -> bool {
+    let same = |old: Option<&Value>, new: &Value| {
+        old.is_some_and(|old| {
+            let part = |value: &Value, pointer: &str| value.pointer(pointer).cloned();
+            ["/spec", "/metadata/labels", "/metadata/annotations"]
+                .iter()
+                .all(|pointer| part(old, pointer) == part(new, pointer))
+        })
+    };
+    match seen {
+        Seen::All(all) => {
+            let all: BTreeMap<String, Value> = all.into_iter().map(|one| (one.name, one.object)).collect();
+            let changed = all.len() != known.len() || !all.iter().all(|(name, object)| same(known.get(name), object));
+            *known = all;
+            changed
+        }
+        Seen::One(one) => {
+            let changed = !same(known.get(&one.name), &one.object);
+            known.insert(one.name, one.object);
+            changed
+        }
+        Seen::Gone(one) => known.remove(&one.name).is_some(),
+    }
+}
+
+/// Compares two versions of one object. Kubernetes compares them as numbers too; what is no number is never older.
+fn is_older(version: &str, than: &str) -> bool {
+    match (version.parse::<u128>(), than.parse::<u128>()) {
+        (Ok(version), Ok(than)) => version < than,
+        _ => false,
+    }
+}

@@ -1,0 +1,368 @@
+//! Writes: each job is about one node and runs alone for it. Every request checks the claim first.
+
+use std::{sync::Arc, time::Duration};
+
+use k8s_openapi::api::{
+    certificates::v1::CertificateSigningRequest,
+    core::v1::{Node, ObjectReference},
+};
+use kube::{
+    Api, Client, Resource as _, ResourceExt as _,
+    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
+    runtime::events::{Event, EventType, Recorder, Reporter},
+};
+use serde_json::json;
+use thiserror::Error;
+use tokio::{sync::watch, time::timeout};
+use tracing::{debug, info, warn};
+
+use super::{Clock, metrics::Metrics};
+use crate::{
+    api::{Berth, BerthSpec, BerthStatus},
+    decide::{NodeWrite, Note, merge_diff},
+    lease::Claim,
+    names,
+    view::NodeView,
+};
+
+/// A request that takes longer has failed: the API server answers or it does not.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// What to write.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// Node first, then the Berth's status.
+    Apply {
+        berth: Box<Berth>,
+        node: Option<NodeWrite>,
+        status: Box<BerthStatus>,
+        notes: Vec<Note>,
+    },
+    /// The Berth is being deleted: note it on the Node and let it go.
+    Finish { berth: Box<Berth>, node: Option<String> },
+    /// Make a Berth.
+    Create(Box<Berth>),
+    /// Give a Berth another spec.
+    Update { berth: Box<Berth>, spec: Box<BerthSpec> },
+    /// Delete a Berth that no document has any more.
+    Delete { berth: String, uid: Option<String> },
+    /// Approve or deny a certificate request.
+    Certificate { name: String, verdict: Verdict },
+}
+
+/// About a certificate request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Approve { node: String },
+    Deny { message: String },
+}
+
+/// What the API server answered.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) node: Option<NodeView>,
+    pub(super) berth: Option<Berth>,
+}
+
+#[derive(Debug, Error)]
+pub(super) enum WriteError {
+    #[error("this replica does not lead any more")]
+    NotLeader,
+    #[error("the API server did not answer in time")]
+    Timeout,
+    #[error("the API server refused")]
+    Refused(#[source] kube::Error),
+}
+
+impl WriteError {
+    /// Somebody else was faster: what was decided has to be decided again.
+    pub(super) fn is_outdated(&self) -> bool {
+        matches!(self, Self::Refused(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() || status.is_not_found())
+    }
+}
+
+/// Writes what the engine decided.
+#[derive(Clone)]
+pub(super) struct Writer {
+    client: Client,
+    recorder: Recorder,
+    claims: Option<watch::Receiver<Claim>>,
+    metrics: Metrics,
+    clock: Clock,
+}
+
+impl Writer {
+    pub(super) fn new(client: Client, claims: Option<watch::Receiver<Claim>>, metrics: Metrics, clock: Clock) -> Self {
+        let reporter = Reporter {
+            controller: "berth-controller".to_owned(),
+            instance: None,
+        };
+        Self {
+            recorder: Recorder::new(client.clone(), reporter),
+            client,
+            claims,
+            metrics,
+            clock,
+        }
+    }
+
+    pub(super) async fn run(self: Arc<Self>, work: Vec<Work>) -> Result<Written, WriteError> {
+        let mut written = Written::default();
+        for work in work {
+            self.one(work, &mut written).await?;
+        }
+        Ok(written)
+    }
+
+    async fn one(&self, work: Work, written: &mut Written) -> Result<(), WriteError> {
+        let berths: Api<Berth> = Api::all(self.client.clone());
+        match work {
+            Work::Apply {
+                berth,
+                node,
+                status,
+                notes,
+            } => self.apply(*berth, node, *status, notes, written).await,
+            Work::Finish { berth, node } => self.finish(&berth, node, written).await,
+            Work::Create(berth) => {
+                let created = self
+                    .request("berth", "create", berths.create(&PostParams::default(), &berth))
+                    .await;
+                match created {
+                    Ok(berth) => written.berth = Some(berth),
+                    Err(error) if error.is_outdated() => {
+                        debug!(berth = berth.name_any(), "somebody else made the Berth");
+                    }
+                    Err(error) => return Err(error),
+                }
+                Ok(())
+            }
+            Work::Update { berth, spec } => {
+                let before = serde_json::to_value(&berth.spec).unwrap_or_default();
+                let after = serde_json::to_value(&spec).unwrap_or_default();
+                let patch = json!({
+                    "metadata": {
+                        "resourceVersion": berth.metadata.resource_version,
+                        "labels": {names::RESERVED_BY: names::BY_DOCUMENTS},
+                    },
+                    "spec": merge_diff(&before, &after).unwrap_or_else(|| json!({})),
+                });
+                let name = berth.name_any();
+                let patch = Patch::Merge(patch);
+                let parameters = parameters();
+                let patched = berths.patch(&name, &parameters, &patch);
+                written.berth = Some(self.request("berth", "patch", patched).await?);
+                Ok(())
+            }
+            Work::Delete { berth, uid } => {
+                let parameters = DeleteParams {
+                    preconditions: Some(Preconditions {
+                        uid,
+                        resource_version: None,
+                    }),
+                    ..DeleteParams::default()
+                };
+                info!(berth, "no document has the Berth any more");
+                self.request("berth", "delete", berths.delete(&berth, &parameters))
+                    .await?;
+                Ok(())
+            }
+            Work::Certificate { name, verdict } => self.certificate(&name, &verdict).await,
+        }
+    }
+
+    async fn apply(
+        &self,
+        mut berth: Berth,
+        write: Option<NodeWrite>,
+        mut status: BerthStatus,
+        notes: Vec<Note>,
+        written: &mut Written,
+    ) -> Result<(), WriteError> {
+        let berths: Api<Berth> = Api::all(self.client.clone());
+        let name = berth.name_any();
+        if !berth.finalizers().iter().any(|finalizer| finalizer == names::FINALIZER)
+            && berth.metadata.deletion_timestamp.is_none()
+        {
+            let mut finalizers = berth.finalizers().to_vec();
+            finalizers.push(names::FINALIZER.to_owned());
+            berth = self.finalizers(&berth, &finalizers).await?;
+        }
+        if let Some(write) = write {
+            let api: Api<Node> = Api::all(self.client.clone());
+            let node = match &write {
+                NodeWrite::Create(node) => {
+                    info!(node = node.name_any(), "creating the Node");
+                    let parameters = PostParams {
+                        field_manager: Some(names::FIELD_MANAGER.to_owned()),
+                        ..PostParams::default()
+                    };
+                    self.request("node", "create", api.create(&parameters, node)).await?
+                }
+                NodeWrite::Patch(patch) => {
+                    let node = berth.node_name();
+                    let patch = Patch::Merge(patch);
+                    let parameters = parameters();
+                    self.request("node", "patch", api.patch(&node, &parameters, &patch))
+                        .await?
+                }
+            };
+            let view = NodeView::from(node);
+            status.node_uid = Some(view.uid.clone());
+            written.node = Some(view);
+        }
+        let before = serde_json::to_value(berth.status.clone().unwrap_or_default()).unwrap_or_default();
+        let after = serde_json::to_value(&status).unwrap_or_default();
+        if let Some(patch) = merge_diff(&before, &after) {
+            let patch = Patch::Merge(json!({"metadata": {"uid": berth.metadata.uid}, "status": patch}));
+            let parameters = parameters();
+            let patched = berths.patch_status(&name, &parameters, &patch);
+            berth = self.request("berth", "status", patched).await?;
+        }
+        let mut regarding = vec![berth.object_ref(&())];
+        regarding.extend(written.node.as_ref().map(node_reference));
+        for note in &notes {
+            for reference in &regarding {
+                self.note(note, reference).await;
+            }
+        }
+        written.berth = Some(berth);
+        Ok(())
+    }
+
+    async fn finish(&self, berth: &Berth, node: Option<String>, written: &mut Written) -> Result<(), WriteError> {
+        if let Some(uid) = node {
+            let api: Api<Node> = Api::all(self.client.clone());
+            let now = (self.clock)().to_string();
+            let patch = Patch::Merge(json!({"metadata": {"uid": uid, "annotations": {names::RELEASED: now}}}));
+            let (name, parameters) = (berth.node_name(), parameters());
+            match self
+                .request("node", "patch", api.patch(&name, &parameters, &patch))
+                .await
+            {
+                Ok(node) => written.node = Some(node.into()),
+                // The Node has just gone, which is as good.
+                Err(error) if error.is_outdated() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let others: Vec<String> = berth
+            .finalizers()
+            .iter()
+            .filter(|finalizer| *finalizer != names::FINALIZER)
+            .cloned()
+            .collect();
+        match self.finalizers(berth, &others).await {
+            Ok(_) => info!(
+                berth = berth.name_any(),
+                "the Berth is deleted; its Node stays as it is"
+            ),
+            Err(error) if error.is_outdated() => debug!(berth = berth.name_any(), "the Berth is gone already"),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    async fn finalizers(&self, berth: &Berth, finalizers: &[String]) -> Result<Berth, WriteError> {
+        let berths: Api<Berth> = Api::all(self.client.clone());
+        let patch = Patch::Merge(json!({"metadata": {
+            "resourceVersion": berth.metadata.resource_version,
+            "finalizers": finalizers,
+        }}));
+        let (name, parameters) = (berth.name_any(), parameters());
+        self.request("berth", "patch", berths.patch(&name, &parameters, &patch))
+            .await
+    }
+
+    async fn certificate(&self, name: &str, verdict: &Verdict) -> Result<(), WriteError> {
+        let requests: Api<CertificateSigningRequest> = Api::all(self.client.clone());
+        let (type_, reason, message) = match verdict {
+            Verdict::Approve { node } => (
+                "Approved",
+                names::reason::APPROVED,
+                format!("the name {node} is reserved, the requester may ask for it and the Node is there"),
+            ),
+            Verdict::Deny { message } => ("Denied", names::reason::DENIED, message.clone()),
+        };
+        info!(
+            request = name,
+            verdict = type_,
+            message,
+            "deciding about a certificate request"
+        );
+        let now = (self.clock)().to_string();
+        let patch = Patch::Merge(json!({"status": {"conditions": [{
+            "type": type_, "status": "True", "reason": reason, "message": message, "lastUpdateTime": now,
+        }]}}));
+        let parameters = parameters();
+        let answer = self
+            .request("certificate", type_, requests.patch_approval(name, &parameters, &patch))
+            .await?;
+        let note = Note {
+            reason,
+            message,
+            warning: type_ == "Denied",
+        };
+        self.note(&note, &answer.object_ref(&())).await;
+        Ok(())
+    }
+
+    /// An event. That it cannot be written is no reason to fail.
+    async fn note(&self, note: &Note, reference: &ObjectReference) {
+        if note.warning {
+            warn!(reason = note.reason, object = reference.name, "{}", note.message);
+        } else {
+            info!(reason = note.reason, object = reference.name, "{}", note.message);
+        }
+        let event = Event {
+            type_: if note.warning {
+                EventType::Warning
+            } else {
+                EventType::Normal
+            },
+            reason: note.reason.to_owned(),
+            note: Some(note.message.clone()),
+            action: note.reason.to_owned(),
+            secondary: None,
+        };
+        if let Ok(Err(error)) = timeout(REQUEST_TIMEOUT, self.recorder.publish(&event, reference)).await {
+            debug!(error = &error as &dyn std::error::Error, "an event cannot be written");
+        }
+    }
+
+    async fn request<T>(
+        &self,
+        kind: &'static str,
+        verb: &'static str,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, WriteError> {
+        if self.claims.as_ref().is_some_and(|claims| !claims.borrow().is_current()) {
+            return Err(WriteError::NotLeader);
+        }
+        let result = match timeout(REQUEST_TIMEOUT, request).await {
+            Err(_) => Err(WriteError::Timeout),
+            Ok(Err(error)) => Err(WriteError::Refused(error)),
+            Ok(Ok(answer)) => Ok(answer),
+        };
+        self.metrics.wrote(kind, verb, result.is_ok());
+        result
+    }
+}
+
+fn parameters() -> PatchParams {
+    PatchParams {
+        field_manager: Some(names::FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
+}
+
+/// Events about a Node carry its name as uid, as those of the kubelet do, so that `kubectl describe node` shows them.
+fn node_reference(node: &NodeView) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Node".to_owned()),
+        name: Some(node.name.clone()),
+        uid: Some(node.name.clone()),
+        ..ObjectReference::default()
+    }
+}

@@ -1,0 +1,337 @@
+//! What to do about one node: pure functions from what is known to a plan that is a value.
+//!
+//! ```text
+//! Berth + Node ── pin ──► pool to ask for ── Definitions::resolve ──► answer ── decide ──► Decision
+//! ```
+//!
+//! A [`Decision`] names at most one write to the Node, and what the Berth's status has to say and to remember.
+
+mod certificate;
+mod conditions;
+mod labels;
+mod patch;
+mod pool;
+mod registration;
+mod reserve;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Node;
+use serde_json::Value;
+
+use crate::{
+    api::{Berth, BerthStatus, Machine, Phase},
+    names::{self, reason},
+    observe::{Answer, Definitions},
+    view::NodeView,
+};
+
+pub use self::{
+    certificate::{CertificateDecision, CertificateRequest, KUBELET_SIGNER, decide_certificate},
+    patch::merge_diff,
+    pool::{Move, Pin, pin},
+    reserve::{Reservation, adopt, reserve},
+};
+use self::{conditions::Findings, labels::LabelPlan};
+
+/// What is known about one node when it is decided upon.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Its Berth.
+    pub berth: &'a Berth,
+    /// Its Node, if there is one.
+    pub node: Option<&'a NodeView>,
+    /// Whether a kubelet is asking for a certificate in this name right now.
+    pub requested: bool,
+    /// Another Berth has the name already.
+    pub duplicate_of: Option<&'a str>,
+}
+
+/// How to decide.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The time.
+    pub now: Timestamp,
+    /// Take nothing away: the brake on mass removal is on.
+    pub hold_removals: bool,
+    /// What to do with a declared key that somebody else gave another value.
+    pub conflicts: berth_labels::ConflictPolicy,
+}
+
+/// A write to a Node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeWrite {
+    /// Create it.
+    Create(Box<Node>),
+    /// One merge patch with only the keys concerned, for this very object.
+    Patch(Value),
+}
+
+/// What an event says, and about what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// One of [`names::reason`].
+    pub reason: &'static str,
+    /// The sentence.
+    pub message: String,
+    /// Whether somebody should look.
+    pub warning: bool,
+}
+
+/// What to do about one node.
+#[derive(Clone, Debug, Default)]
+pub struct Decision {
+    /// The write to its Node.
+    pub node: Option<NodeWrite>,
+    /// The Berth's status afterwards.
+    pub status: BerthStatus,
+    /// What to say about it.
+    pub notes: Vec<Note>,
+    /// When to look again although nothing changed.
+    pub wake_after: Option<Duration>,
+    /// How many labels would go that no change of this Berth or move of this Node explains.
+    pub unexplained_removals: usize,
+    /// How many labels Berth owns on the Node.
+    pub owned: usize,
+    /// How many conflicts there are.
+    pub conflicts: usize,
+}
+
+/// Decides about one node. `pin` is what [`pin`] said and `answer` what the definitions gave for it.
+pub fn decide(
+    definitions: &Definitions,
+    subject: Subject<'_>,
+    pin: &Pin,
+    answer: &Answer,
+    settings: &Settings,
+) -> Decision {
+    let before = subject.berth.status.clone().unwrap_or_default();
+    let mut status = before.clone();
+    status.observed_generation = subject.berth.metadata.generation;
+    status.node_name = Some(subject.berth.node_name());
+    let mut decision = Decision::default();
+    let mut findings = Findings::default();
+
+    if let Some(other) = subject.duplicate_of {
+        findings.duplicate = Some(other.to_owned());
+    } else if subject.berth.spec.release || subject.berth.metadata.deletion_timestamp.is_some() {
+        if before.phase != Some(Phase::Released) {
+            decision.note(
+                reason::RELEASED,
+                "the place is given up; the Node stays as it is".to_owned(),
+            );
+        }
+        status.phase = Some(Phase::Released);
+        status.recreations = None;
+    } else {
+        status.followed.clone_from(&pin.followed);
+        if let Some(moved) = &pin.moved {
+            decision.note(
+                reason::FOLLOWED,
+                format!(
+                    "an administrator moved the Node from pool {} to pool {}, and the Berth follows",
+                    moved.from, moved.to
+                ),
+            );
+        }
+        match subject.node {
+            Some(node) => live(
+                definitions,
+                subject,
+                node,
+                pin,
+                answer,
+                settings,
+                &mut status,
+                &mut decision,
+                &mut findings,
+            ),
+            None => absent(
+                subject,
+                &before,
+                answer,
+                settings,
+                &mut status,
+                &mut decision,
+                &mut findings,
+            ),
+        }
+        findings.answer(definitions, answer, subject.node.is_some(), &decision, &status);
+    }
+    decision.wake_after = decision.wake_after.or(findings.wake_after);
+    conditions::write(&mut status, subject.berth, &findings, settings.now);
+    decision.status = status;
+    decision
+}
+
+impl Decision {
+    fn note(&mut self, reason: &'static str, message: String) {
+        self.notes.push(Note {
+            reason,
+            message,
+            warning: false,
+        });
+    }
+
+    fn warn(&mut self, reason: &'static str, message: String) {
+        self.notes.push(Note {
+            reason,
+            message,
+            warning: true,
+        });
+    }
+
+    /// The change of the status, if there is one.
+    pub fn status_patch(&self, berth: &Berth) -> Option<Value> {
+        let before = serde_json::to_value(berth.status.clone().unwrap_or_default()).ok()?;
+        let after = serde_json::to_value(&self.status).ok()?;
+        merge_diff(&before, &after)
+    }
+}
+
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one step of `decide`, split off to be read alone"
+)]
+fn live(
+    definitions: &Definitions,
+    subject: Subject<'_>,
+    node: &NodeView,
+    pin: &Pin,
+    answer: &Answer,
+    settings: &Settings,
+    status: &mut BerthStatus,
+    decision: &mut Decision,
+    findings: &mut Findings,
+) {
+    let before = status.clone();
+    remember(node, status);
+    findings.identity = registration::identity(subject.berth, node);
+    let stranger = findings.identity == Some(false);
+    let settled = matches!(before.phase, Some(Phase::Occupied | Phase::Vacant));
+    status.phase = Some(match (node.has_kubelet && !stranger, settled) {
+        (true, _) => Phase::Occupied,
+        (false, true) => Phase::Vacant,
+        (false, false) => Phase::Reserved,
+    });
+    if registration::is_calm(status.recreations.as_ref(), settings.now) {
+        status.recreations = None;
+    }
+    if stranger {
+        decision.warn(
+            reason::MISMATCH,
+            "another machine than the reserved one came with this name; its labels are left as they are".to_owned(),
+        );
+        return;
+    }
+    if answer.error().is_some() {
+        return;
+    }
+    let plan = LabelPlan::new(definitions, subject.berth, &before, node, pin, answer, settings);
+    decision.owned = plan.owned.len();
+    decision.conflicts = plan.conflicts.len();
+    decision.unexplained_removals = plan.unexplained_removals(subject.berth, &before, answer);
+    if plan.enforced {
+        decision.warn(
+            reason::ENFORCED,
+            format!(
+                "somebody moved the Node out of pool {}; it is put back, because poolPolicy is enforce",
+                answer.pool.as_deref().unwrap_or_default()
+            ),
+        );
+    }
+    findings.conflicts = plan.conflicts.iter().map(labels::describe).collect();
+    findings.held = plan.held;
+    findings.withheld_pool_key.clone_from(&plan.withheld_pool_key);
+    findings.placement = Some(definitions.placement(&node.name, &plan.after));
+    decision.node = plan
+        .patch(node, subject.berth, answer.pool.as_deref())
+        .map(NodeWrite::Patch);
+    status.node_uid = Some(node.uid.clone());
+    status.pool = answer.pool.as_deref().map(str::to_owned);
+    plan.store(status);
+}
+
+fn absent(
+    subject: Subject<'_>,
+    before: &BerthStatus,
+    answer: &Answer,
+    settings: &Settings,
+    status: &mut BerthStatus,
+    decision: &mut Decision,
+    findings: &mut Findings,
+) {
+    let settled = matches!(before.phase, Some(Phase::Occupied | Phase::Vacant));
+    status.phase = Some(if settled { Phase::Vacant } else { Phase::Reserved });
+    status.pool = answer.pool.as_deref().map(str::to_owned);
+    if answer.error().is_some() {
+        return;
+    }
+    let wanted = registration::wanted(subject, settled);
+    if !wanted {
+        return;
+    }
+    let again = before.node_uid.is_some();
+    if again && let Some(wait) = registration::wait(before.recreations.as_ref(), settings.now) {
+        findings.wake_after = Some(wait);
+        findings.keeps_being_deleted = before.recreations.as_ref().map(|recreations| recreations.count);
+        return;
+    }
+    let created = registration::build(subject.berth, before, answer);
+    status.labels.clone_from(&created.owned);
+    status.found_labels.clear();
+    if again {
+        status.recreations = Some(registration::count(before.recreations.as_ref(), settings.now));
+    }
+    decision.owned = created.owned.len();
+    let (reason, words) = if again {
+        (reason::RECREATED, "the Node was deleted and is created again")
+    } else {
+        (
+            reason::PREREGISTERED,
+            "the Node is created before its kubelet registers",
+        )
+    };
+    decision.note(
+        reason,
+        match answer.pool.as_deref() {
+            Some(pool) => format!("{words}, in pool {pool}"),
+            None => words.to_owned(),
+        },
+    );
+    findings.created = true;
+    decision.node = Some(NodeWrite::Create(Box::new(created.node)));
+}
+
+/// Keeps what a Node that is created anew has to get back.
+fn remember(node: &NodeView, status: &mut BerthStatus) {
+    if !node.has_kubelet {
+        return;
+    }
+    let kubelet = names::KUBELET_LABELS
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), node.labels.get(*key)?.clone())));
+    // A label that is missing on a Node which was created anew is no reason to forget it.
+    status.kubelet_labels.extend(kubelet);
+    let configs = node
+        .annotations
+        .iter()
+        .filter(|(key, _)| key.starts_with(names::MACHINE_CONFIG_PREFIX))
+        .map(|(key, value)| (key.clone(), value.clone()));
+    let configs: std::collections::BTreeMap<String, String> = configs.collect();
+    if !configs.is_empty() {
+        status.annotations = configs;
+    }
+    if node.provider_id.is_some() {
+        status.provider_id.clone_from(&node.provider_id);
+    }
+    if node.system_uuid.is_some() {
+        status.machine = Some(Machine {
+            system_uuid: node.system_uuid.clone(),
+            mac_addresses: Vec::new(),
+        });
+    }
+}

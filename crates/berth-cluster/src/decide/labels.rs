@@ -1,0 +1,359 @@
+//! Label upkeep of one Node: what to set, what to take away, what to leave, and what to remember about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use berth_labels::{Conflict, ConflictPolicy, LabelSet, OwnershipDiff};
+use berth_pools::MembershipError;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Pin, Settings,
+    pool::{is_fresh, owned, record},
+};
+use crate::{
+    api::{Berth, BerthStatus, PoolPolicy},
+    names,
+    observe::{Answer, Definitions},
+    view::NodeView,
+};
+
+/// What happens to the labels of one Node.
+#[derive(Debug)]
+pub(super) struct LabelPlan {
+    /// The labels part of the merge patch; `None` removes.
+    labels: BTreeMap<String, Option<String>>,
+    /// The labels afterwards.
+    pub(super) after: BTreeMap<String, String>,
+    /// What Berth owns afterwards.
+    pub(super) owned: BTreeMap<String, String>,
+    found: BTreeMap<String, String>,
+    removed: BTreeMap<String, String>,
+    retired: BTreeMap<String, String>,
+    /// Somebody else's values.
+    pub(super) conflicts: Vec<Conflict>,
+    /// Removals that the brake holds back.
+    pub(super) held: usize,
+    /// Labels that somebody else used to move the Node were taken away, or what they took away was put back.
+    pub(super) enforced: bool,
+    /// A key of the pool's selector that an administrator removed on purpose.
+    pub(super) withheld_pool_key: Option<String>,
+    removals: usize,
+    moved: bool,
+    taints: bool,
+}
+
+impl LabelPlan {
+    pub(super) fn new(
+        definitions: &Definitions,
+        berth: &Berth,
+        status: &BerthStatus,
+        node: &NodeView,
+        pin: &Pin,
+        answer: &Answer,
+        settings: &Settings,
+    ) -> Self {
+        let fresh = is_fresh(berth, node);
+        // A Node that came after its Berth has its labels from the flags of its kubelet, which may be stale.
+        let registered = fresh && !is_older(node, berth);
+        let owned_before = owned(berth, node);
+        let empty = LabelSet::new();
+        let demanded = answer
+            .pool
+            .as_deref()
+            .and_then(|pool| definitions.implicit(pool))
+            .unwrap_or(&empty);
+        let enforce = berth.spec.pool_policy == PoolPolicy::Enforce;
+        let declared_move = answer.pool.as_deref() != status.pool.as_deref() && pin.moved.is_none();
+
+        let pool_changed = enforce || declared_move || pin.moved.is_some();
+        let mut removed = removed_on_purpose(berth, status, node, answer, pin.moved.is_some());
+        // A declared change of the pool counts more than an old removal of what the pool demands.
+        removed.retain(|key, _| !(pool_changed && demanded.contains_key(key)));
+        let withheld: BTreeSet<String> = removed
+            .keys()
+            .filter(|key| answer.labels.contains_key(key))
+            .cloned()
+            .collect();
+
+        let policy = if registered {
+            ConflictPolicy::TakeOver
+        } else {
+            settings.conflicts
+        };
+        let mut diff = OwnershipDiff::compute(&answer.labels, &owned_before, &node.labels, policy, &withheld);
+        let mut retired = status.retired_labels.clone();
+        retired.retain(|key, _| !answer.labels.contains_key(key));
+
+        let mut held = 0;
+        let mut owned_after = BTreeMap::new();
+        if settings.hold_removals {
+            held = diff.remove.len();
+            for key in std::mem::take(&mut diff.remove) {
+                if let Some(value) = owned_before.get(&key) {
+                    owned_after.insert(key, value.clone());
+                }
+            }
+        }
+        for key in &diff.remove {
+            if let Some(value) = owned_before.get(key) {
+                retired.insert(key.clone(), value.clone());
+            }
+        }
+        let removals = diff.remove.len() + held;
+        let mut labels = diff.patch();
+        if registered {
+            for (key, value) in removed.iter().chain(&retired) {
+                let gone = withheld.contains(key) || !answer.labels.contains_key(key);
+                if gone && node.labels.get(key) == Some(value) {
+                    labels.insert(key.clone(), None);
+                }
+            }
+        }
+        // The labels of a pool that the Berth followed an administrator to were the pool's, not anybody's own.
+        if declared_move {
+            for (key, value) in followed_pool_labels(definitions, berth, node) {
+                if !answer.labels.contains_key(&key) {
+                    retired.insert(key.clone(), value);
+                    labels.insert(key, None);
+                }
+            }
+        }
+        let mut enforced = false;
+        if registered {
+            let foreign = foreign_pool_keys(definitions, node, answer);
+            labels.extend(foreign.into_iter().map(|key| (key, None)));
+        }
+        if enforce && !fresh {
+            enforced = demanded
+                .keys()
+                .any(|key| owned_before.contains_key(key.as_str()) && !node.labels.contains_key(key.as_str()));
+            for key in foreign_pool_keys(definitions, node, answer) {
+                enforced = true;
+                labels.insert(key, None);
+            }
+        }
+
+        owned_after.extend(still_owned(&diff, answer, &owned_before, node));
+        let found = answer
+            .labels
+            .iter()
+            .map(|(key, value)| (key.as_str().to_owned(), value.as_str().to_owned()))
+            .filter(|(key, value)| node.labels.get(key) == Some(value))
+            .filter(|(key, _)| !owned_after.contains_key(key) && !labels.contains_key(key))
+            .collect();
+        let after = patched(&node.labels, &labels);
+        Self {
+            withheld_pool_key: withheld.iter().find(|key| demanded.contains_key(key)).cloned(),
+            labels,
+            after,
+            owned: owned_after,
+            found,
+            removed,
+            retired,
+            conflicts: diff.conflicts,
+            held,
+            enforced,
+            removals,
+            moved: pin.moved.is_some() || declared_move,
+            taints: registered,
+        }
+    }
+
+    /// Removals that nobody asked for by touching this very Node or Berth: what the brake counts.
+    pub(super) fn unexplained_removals(&self, berth: &Berth, before: &BerthStatus, _answer: &Answer) -> usize {
+        let by_documents = berth
+            .metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(names::RESERVED_BY))
+            .is_some_and(|by| by == names::BY_DOCUMENTS);
+        let edited = before.observed_generation != berth.metadata.generation && !by_documents;
+        if self.moved || edited { 0 } else { self.removals }
+    }
+
+    /// The merge patch for the Node; `None` when nothing is to be written.
+    ///
+    /// It names the object by its uid, so that it cannot land on a Node that was created anew. Where it changes or
+    /// removes what is there it also names the version it was computed from.
+    pub(super) fn patch(&self, node: &NodeView, berth: &Berth, pool: Option<&str>) -> Option<Value> {
+        let mut metadata = Map::new();
+        if !self.labels.is_empty() {
+            metadata.insert("labels".to_owned(), json!(self.labels));
+        }
+        let mut annotations = Map::new();
+        if node.owned().as_ref() != Some(&self.owned) {
+            annotations.insert(names::OWNED_LABELS.to_owned(), json!(json!(self.owned).to_string()));
+        }
+        if node.given_pool() != pool {
+            annotations.insert(names::POOL.to_owned(), json!(pool));
+        }
+        if node.annotations.contains_key(names::RELEASED) {
+            annotations.insert(names::RELEASED.to_owned(), Value::Null);
+        }
+        if !annotations.is_empty() {
+            metadata.insert("annotations".to_owned(), Value::Object(annotations));
+        }
+        let taints = self.taints.then(|| missing_taints(node, berth)).flatten();
+        if metadata.is_empty() && taints.is_none() {
+            return None;
+        }
+        metadata.insert("uid".to_owned(), json!(node.uid));
+        let replaces = self.labels.iter().any(|(key, _)| node.labels.contains_key(key));
+        if replaces || taints.is_some() {
+            metadata.insert("resourceVersion".to_owned(), json!(node.resource_version));
+        }
+        let mut patch = json!({"metadata": metadata});
+        if let Some(taints) = taints {
+            patch["spec"] = json!({"taints": taints});
+        }
+        Some(patch)
+    }
+
+    pub(super) fn store(self, status: &mut BerthStatus) {
+        status.labels = self.owned;
+        status.found_labels = self.found;
+        status.removed_labels = self.removed;
+        status.retired_labels = self.retired;
+    }
+}
+
+/// The labels that somebody removed on purpose, with the values they had: what Berth has a record of, is still declared
+/// with that value (or went when the Node was moved), and is not there.
+fn removed_on_purpose(
+    berth: &Berth,
+    status: &BerthStatus,
+    node: &NodeView,
+    answer: &Answer,
+    moved: bool,
+) -> BTreeMap<String, String> {
+    let mut removed = status.removed_labels.clone();
+    // On a Node that its kubelet created anew the labels show what its flags say, and nobody's purpose.
+    if !is_fresh(berth, node) {
+        removed.retain(|key, _| !node.labels.contains_key(key));
+        for (key, value) in record(berth, node) {
+            let declared = answer.labels.get(&key).is_some_and(|new| *new == *value.as_str());
+            if !node.labels.contains_key(&key) && (declared || moved) {
+                removed.insert(key, value);
+            }
+        }
+    }
+    // A newer declaration of another value counts more than the old removal.
+    removed.retain(|key, value| answer.labels.get(key).is_none_or(|new| *new == *value.as_str()));
+    removed
+}
+
+/// What Berth owns after the patch: what it writes now, and what it wrote before and nobody changed. A declared key that
+/// somebody changed stays on record, so that it is ours again once it has our value.
+fn still_owned(
+    diff: &OwnershipDiff,
+    answer: &Answer,
+    owned: &BTreeMap<String, String>,
+    node: &NodeView,
+) -> BTreeMap<String, String> {
+    let mut after = BTreeMap::new();
+    for (key, value) in &answer.labels {
+        let (key, value) = (key.as_str(), value.as_str());
+        let written = diff.set.contains_key(key) || diff.change.contains_key(key);
+        let is = |labels: &BTreeMap<String, String>| labels.get(key).is_some_and(|label| label == value);
+        if written || (is(owned) && is(&node.labels)) {
+            after.insert(key.to_owned(), value.to_owned());
+        }
+    }
+    for conflict in diff.conflicts.iter().filter(|conflict| conflict.declared.is_some()) {
+        if let Some(value) = owned.get(&conflict.key) {
+            after.insert(conflict.key.clone(), value.clone());
+        }
+    }
+    after
+}
+
+/// Whether the Node was there before its Berth.
+fn is_older(node: &NodeView, berth: &Berth) -> bool {
+    let adopted = berth
+        .metadata
+        .labels
+        .as_ref()
+        .and_then(|labels| labels.get(names::RESERVED_BY))
+        .is_some_and(|by| by == names::BY_ADOPTION);
+    let first = berth.status.as_ref().is_none_or(|status| status.node_uid.is_none());
+    let reserved = berth.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    first && (adopted || node.created.zip(reserved).is_some_and(|(node, berth)| node < berth))
+}
+
+fn patched(labels: &BTreeMap<String, String>, patch: &BTreeMap<String, Option<String>>) -> BTreeMap<String, String> {
+    let mut after = labels.clone();
+    for (key, value) in patch {
+        match value {
+            Some(value) => after.insert(key.clone(), value.clone()),
+            None => after.remove(key),
+        };
+    }
+    after
+}
+
+/// What the selector of the pool that the Berth followed to demands, as far as the Node still has it.
+fn followed_pool_labels(definitions: &Definitions, berth: &Berth, node: &NodeView) -> Vec<(String, String)> {
+    let followed = berth.status.as_ref().and_then(|status| status.followed.as_ref());
+    let demanded = followed.and_then(|followed| definitions.implicit(&followed.pool));
+    demanded
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key.as_str().to_owned(), value.as_str().to_owned()))
+        .filter(|(key, value)| node.labels.get(key) == Some(value))
+        .collect()
+}
+
+/// The keys by which other pools select the Node, where the declared pool is to be enforced.
+fn foreign_pool_keys(definitions: &Definitions, node: &NodeView, answer: &Answer) -> Vec<String> {
+    let Some(pool) = answer.pool.as_deref() else {
+        return Vec::new();
+    };
+    let others = match definitions.placement(&node.name, &node.labels) {
+        Ok(placement) if placement.primary().is_none_or(|primary| **primary == *pool) => Vec::new(),
+        Ok(placement) => placement.primary().cloned().into_iter().collect(),
+        Err(MembershipError::SeveralCustomPools { pools, .. }) => pools,
+    };
+    let keys = others
+        .iter()
+        .filter(|other| ***other != *pool)
+        .filter_map(|other| definitions.implicit(other))
+        .flat_map(LabelSet::keys);
+    keys.filter(|key| !answer.labels.contains_key(key.as_str()))
+        .map(|key| key.as_str().to_owned())
+        .collect()
+}
+
+/// All taints, when one of the declared ones is missing.
+fn missing_taints(node: &NodeView, berth: &Berth) -> Option<Value> {
+    let mut taints: Vec<Value> = node
+        .taints
+        .iter()
+        .filter_map(|taint| serde_json::to_value(taint).ok())
+        .collect();
+    let before = taints.len();
+    for taint in &berth.spec.taints {
+        let there = node
+            .taints
+            .iter()
+            .any(|live| live.key == taint.key && live.effect == taint.effect.as_str());
+        if !there {
+            taints.push(json!(taint));
+        }
+    }
+    (taints.len() > before).then_some(Value::Array(taints))
+}
+
+/// A conflict in words.
+pub(super) fn describe(conflict: &Conflict) -> String {
+    let live = conflict.live.as_deref().unwrap_or_default();
+    match &conflict.declared {
+        Some(declared) => format!(
+            "{} is declared as \"{declared}\" but somebody else set \"{live}\"",
+            conflict.key
+        ),
+        None => format!(
+            "{} is declared no more, but somebody else set it to \"{live}\"",
+            conflict.key
+        ),
+    }
+}

@@ -1,0 +1,116 @@
+//! Which pool to ask for: the declared one, or the one an administrator moved the Node to.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    api::{Berth, Followed, PoolPolicy},
+    observe::Definitions,
+    view::NodeView,
+};
+
+/// What to ask the definitions for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pin {
+    /// The pool to use in place of `spec.pool`.
+    pub pool: Option<String>,
+    /// What the Berth remembers about an administrator's move.
+    pub followed: Option<Followed>,
+    /// A move that was just found.
+    pub moved: Option<Move>,
+}
+
+/// A move of a Node between pools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The pool that Berth gave.
+    pub from: String,
+    /// The pool that the labels say now.
+    pub to: String,
+}
+
+/// Finds the pool to ask for. `node` is the Node as it is, or as it was when it was deleted: a relabel directly before a
+/// deletion counts.
+pub fn pin(definitions: &Definitions, berth: &Berth, node: Option<&NodeView>) -> Pin {
+    if berth.spec.pool_policy == PoolPolicy::Enforce {
+        return Pin::default();
+    }
+    let declared = berth.spec.pool.as_deref();
+    let followed = berth
+        .status
+        .as_ref()
+        .and_then(|status| status.followed.clone())
+        .filter(|followed| followed.declared.as_deref() == declared && definitions.has_pool(&followed.pool));
+    let current = followed.as_ref().map(|followed| followed.pool.as_str()).or(declared);
+    let moved = node.and_then(|node| find_move(definitions, berth, node, current));
+    let followed = match &moved {
+        // Moved back to where the declaration wants it: there is nothing to remember.
+        Some(moved) if Some(moved.to.as_str()) == declared => None,
+        Some(moved) => Some(Followed {
+            pool: moved.to.clone(),
+            declared: declared.map(str::to_owned),
+        }),
+        None => followed,
+    };
+    Pin {
+        pool: followed.as_ref().map(|followed| followed.pool.clone()),
+        followed,
+        moved,
+    }
+}
+
+/// A Node has been moved when it carried all that its pool demands, by Berth's own record, and its labels now say
+/// another pool. A pool whose selector changed moves nobody: its nodes get the labels it now demands.
+fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current: Option<&str>) -> Option<Move> {
+    let status = berth.status.as_ref();
+    if is_fresh(berth, node) {
+        return None;
+    }
+    let given = node
+        .given_pool()
+        .or_else(|| status.and_then(|status| status.pool.as_deref()))?;
+    if current.is_some_and(|current| current != given) {
+        return None;
+    }
+    let to = definitions
+        .placement(&node.name, &node.labels)
+        .ok()?
+        .primary()?
+        .to_string();
+    let record = record(berth, node);
+    let demanded = definitions.implicit(given)?;
+    let carried = demanded.iter().all(|(key, value)| {
+        record
+            .get(key.as_str())
+            .is_some_and(|recorded| *value == *recorded.as_str())
+    });
+    (carried && to != given).then(|| Move {
+        from: given.to_owned(),
+        to,
+    })
+}
+
+/// Whether Berth has never written to this very object: it was created by its kubelet, or it is to be adopted.
+pub(super) fn is_fresh(berth: &Berth, node: &NodeView) -> bool {
+    let known = berth.status.as_ref().and_then(|status| status.node_uid.as_deref());
+    node.owned().is_none() && known != Some(node.uid.as_str())
+}
+
+/// The declared labels that the Node last had, as far as Berth knows: those it set and those it found.
+pub(super) fn record(berth: &Berth, node: &NodeView) -> BTreeMap<String, String> {
+    let mut record = owned(berth, node);
+    if let Some(status) = &berth.status
+        && !is_fresh(berth, node)
+    {
+        record.extend(status.found_labels.clone());
+    }
+    record
+}
+
+/// The labels that Berth set. The annotation was written together with them and counts first; where somebody deleted
+/// it, the Berth remembers.
+pub(super) fn owned(berth: &Berth, node: &NodeView) -> BTreeMap<String, String> {
+    node.owned().unwrap_or_else(|| match &berth.status {
+        Some(status) if !is_fresh(berth, node) => status.labels.clone(),
+        _ => BTreeMap::new(),
+    })
+}

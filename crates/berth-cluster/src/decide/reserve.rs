@@ -1,0 +1,163 @@
+//! Which Berths there should be: those of the documents, and one for every Node that has none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use berth_site::{Resolver, Source};
+use kube::{ResourceExt as _, api::ObjectMeta};
+
+use crate::{
+    api::{Berth, BerthSpec, Machine, PoolPolicy, Preregister, Taint, TaintEffect},
+    names,
+    view::NodeView,
+};
+
+/// A run that would delete more than this share of the documents' Berths stops and asks.
+const MASS_REMOVAL_PERCENT: usize = 10;
+
+/// What to do with one Berth.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reservation {
+    /// Create it.
+    Create(Box<Berth>),
+    /// Give it this spec.
+    Update {
+        /// Its name.
+        name: String,
+        /// The spec.
+        spec: Box<BerthSpec>,
+    },
+    /// No document has it any more.
+    Delete {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Compares the nodes that documents declare with the Berths of the cluster.
+///
+/// Only Berths that were made for documents, or that adopted a Node, are changed; those that people wrote stay theirs.
+/// With no declared node nothing is deleted: an empty source proves nothing.
+pub fn reserve(resolver: &Resolver<'_>, existing: &[&Berth], allow_mass_removal: bool) -> Vec<Reservation> {
+    let by_node: BTreeMap<String, &Berth> = existing.iter().map(|berth| (berth.node_name(), *berth)).collect();
+    let mut declared = BTreeSet::new();
+    let mut plan = Vec::new();
+    for subject in resolver.subjects().iter().filter(|subject| subject.is_declared()) {
+        let node = subject.name.to_string();
+        let (name, spec) = declared_berth(resolver, subject);
+        declared.insert(node.clone());
+        match by_node.get(&node) {
+            None => plan.push(Reservation::Create(Box::new(new_berth(
+                &name,
+                spec,
+                names::BY_DOCUMENTS,
+            )))),
+            Some(berth)
+                if made_by(berth).is_some() && (berth.spec != spec || made_by(berth) != Some(names::BY_DOCUMENTS)) =>
+            {
+                plan.push(Reservation::Update {
+                    name: berth.name_any(),
+                    spec: Box::new(spec),
+                });
+            }
+            Some(_) => {}
+        }
+    }
+    let ours: Vec<&&Berth> = existing
+        .iter()
+        .filter(|berth| made_by(berth) == Some(names::BY_DOCUMENTS))
+        .collect();
+    let gone: Vec<&&&Berth> = ours
+        .iter()
+        .filter(|berth| !declared.contains(&berth.node_name()))
+        .collect();
+    let too_many = gone.len() * 100 > ours.len() * MASS_REMOVAL_PERCENT && !allow_mass_removal;
+    if !declared.is_empty() && !too_many {
+        plan.extend(gone.iter().map(|berth| Reservation::Delete { name: berth.name_any() }));
+    }
+    plan
+}
+
+/// A Berth for a Node that exists without one. It declares nothing, so it follows whatever pool the Node is in.
+pub fn adopt(node: &NodeView) -> Option<Berth> {
+    if node.deleting || node.annotations.contains_key(names::RELEASED) {
+        return None;
+    }
+    Some(new_berth(&node.name, BerthSpec::default(), names::BY_ADOPTION))
+}
+
+fn made_by(berth: &Berth) -> Option<&str> {
+    berth
+        .metadata
+        .labels
+        .as_ref()?
+        .get(names::RESERVED_BY)
+        .map(String::as_str)
+}
+
+fn new_berth(name: &str, spec: BerthSpec, by: &str) -> Berth {
+    Berth {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some(BTreeMap::from([(names::RESERVED_BY.to_owned(), by.to_owned())])),
+            finalizers: Some(vec![names::FINALIZER.to_owned()]),
+            ..ObjectMeta::default()
+        },
+        spec,
+        status: None,
+    }
+}
+
+/// Labels that come from the pool itself are left to the pool, so that a change of the pool reaches the node.
+fn declared_berth(resolver: &Resolver<'_>, subject: &berth_site::Subject) -> (String, BerthSpec) {
+    let resolution = resolver.resolve(subject);
+    let labels = resolution
+        .labels
+        .iter()
+        .filter(|label| !matches!(label.source, Source::Explicit(_) | Source::Implicit(_)))
+        .map(|label| (label.key.as_str().to_owned(), label.value.as_str().to_owned()))
+        .collect();
+    let mut spec = BerthSpec {
+        pool: resolution.pool_name().map(str::to_owned),
+        labels,
+        ..BerthSpec::default()
+    };
+    let document = resolver
+        .site()
+        .berths
+        .iter()
+        .find(|berth| berth.node_name.value == subject.name && !berth.release);
+    let Some(document) = document else {
+        return (subject.name.to_string(), spec);
+    };
+    spec.node_name = (document.name.value != document.node_name.value).then(|| document.node_name.value.to_string());
+    spec.taints = document.taints.iter().filter_map(taint).collect();
+    spec.preregister = match document.preregister {
+        berth_site::Preregister::OnRequest => Preregister::OnRequest,
+        berth_site::Preregister::Now => Preregister::Now,
+    };
+    spec.pool_policy = match document.pool_policy {
+        berth_site::PoolPolicy::Follow => PoolPolicy::Follow,
+        berth_site::PoolPolicy::Enforce => PoolPolicy::Enforce,
+    };
+    if document.system_uuid.is_some() || !document.mac_addresses.is_empty() {
+        spec.machine = Some(Machine {
+            system_uuid: document.system_uuid.clone(),
+            mac_addresses: document.mac_addresses.clone(),
+        });
+    }
+    (document.name.value.to_string(), spec)
+}
+
+fn taint(taint: &berth_site::Taint) -> Option<Taint> {
+    let effect = match taint.effect.as_str() {
+        "NoSchedule" => TaintEffect::NoSchedule,
+        "PreferNoSchedule" => TaintEffect::PreferNoSchedule,
+        "NoExecute" => TaintEffect::NoExecute,
+        _ => return None,
+    };
+    Some(Taint {
+        key: taint.key.as_str().to_owned(),
+        value: Some(taint.value.as_str().to_owned()).filter(|value| !value.is_empty()),
+        effect,
+    })
+}

@@ -1,0 +1,262 @@
+//! From the objects of a cluster to a site, by the same functions that read a folder of files.
+//!
+//! Pools and rules are read once and kept; Berths are read when they are looked at, in batches. So one changed Node of
+//! ten thousand costs one Berth, and the answer is still that of `berth resolve`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use berth_documents::{Diagnostic, Severity, SourceId, Sources, Span, parse};
+use berth_labels::{Flavour, LabelSet};
+use berth_pools::{Membership, MembershipError, Placement};
+use berth_site::{ObservedNode, Resolution, Resolver, Site, Spanned, load};
+use serde_json::{Value, json};
+
+use crate::{api::Berth, view::NodeView};
+
+/// Pools, rules and whatever else is not about one node.
+#[derive(Debug)]
+pub struct Definitions {
+    sources: Sources,
+    site: Site,
+    flavour: Flavour,
+    membership: Membership,
+    findings: Vec<Finding>,
+}
+
+/// A finding in the words of `berth lint`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The object it is about, as `Kind/name`.
+    pub object: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The lint's code.
+    pub code: &'static str,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+/// One node to be resolved.
+#[derive(Debug)]
+pub struct Question<'a> {
+    /// The node's name.
+    pub node: &'a str,
+    /// Its Berth.
+    pub berth: Option<&'a Berth>,
+    /// The pool to use in place of `spec.pool`; `Some(None)` for none.
+    pub pin: Option<Option<&'a str>>,
+    /// Its Node.
+    pub live: Option<&'a NodeView>,
+}
+
+/// The answer for one node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The pool.
+    pub pool: Option<Arc<str>>,
+    /// The labels.
+    pub labels: LabelSet,
+    /// What is wrong; with an error in it nothing is applied.
+    pub findings: Vec<Finding>,
+}
+
+impl Answer {
+    /// The first error.
+    pub fn error(&self) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.severity == Severity::Error)
+    }
+}
+
+impl Definitions {
+    /// Reads objects that are not about one node: pools, rules, machine configs, racks, profiles.
+    pub fn new<'a>(objects: impl IntoIterator<Item = &'a Value>, flavour: Flavour) -> Self {
+        let mut sources = Sources::new();
+        let (site, diagnostics) = read(&mut sources, objects);
+        let membership = Membership::new(site.pools.iter().map(|pool| {
+            let selector = pool.node_selector.as_ref().map(|selector| &selector.value);
+            (pool.name.value.as_ref(), selector)
+        }));
+        let findings = diagnostics.iter().map(|found| finding(&sources, found)).collect();
+        Self {
+            flavour: site.flavour.as_ref().map_or(flavour, |declared| declared.value),
+            sources,
+            site,
+            membership,
+            findings,
+        }
+    }
+
+    /// What is wrong with the objects themselves.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Whose kubelet and API server rules hold.
+    pub fn flavour(&self) -> Flavour {
+        self.flavour
+    }
+
+    /// The pools.
+    pub fn site(&self) -> &Site {
+        &self.site
+    }
+
+    /// The pools of a node with these labels, as the Machine Config Operator sees them.
+    pub fn placement(&self, node: &str, labels: &BTreeMap<String, String>) -> Result<Placement, MembershipError> {
+        self.membership.of(node, labels)
+    }
+
+    /// The labels that a pool's selector demands.
+    pub fn implicit(&self, pool: &str) -> Option<&LabelSet> {
+        let pool = self.site.pools.iter().find(|known| known.name.value.as_ref() == pool)?;
+        pool.implicit.as_ref().map(|implicit| &implicit.labels)
+    }
+
+    /// Whether there is such a pool.
+    pub fn has_pool(&self, pool: &str) -> bool {
+        self.site.pools.iter().any(|known| known.name.value.as_ref() == pool)
+    }
+
+    /// Resolves nodes. The answers are in the order of the questions.
+    pub fn resolve(&mut self, questions: &[Question<'_>]) -> Vec<Answer> {
+        let mut sources = self.sources.clone();
+        let documents: Vec<Value> = questions.iter().filter_map(berth_document).collect();
+        let (berths, mut diagnostics) = read(&mut sources, &documents);
+        // The fields are swapped in and out again, so that pools and rules need not be read anew.
+        self.site.berths = berths.berths;
+        self.site.observed = questions.iter().filter_map(observed).collect();
+        let resolver = Resolver::new(&self.site, self.flavour);
+        let answers = questions
+            .iter()
+            .map(|question| {
+                let mut answer = resolver
+                    .subject(question.node)
+                    .map(|subject| answer(&sources, &resolver.resolve(subject)))
+                    .unwrap_or_default();
+                if let Some(berth) = question.berth {
+                    let object = object_name("Berth", berth.metadata.name.as_deref().unwrap_or_default());
+                    let about = |found: &Diagnostic| found.span.is_some_and(|span| sources.name(span.source) == object);
+                    let own = diagnostics.extract_if(.., |found| about(found));
+                    answer.findings.extend(own.map(|found| finding(&sources, &found)));
+                }
+                answer
+            })
+            .collect();
+        self.site.berths = Vec::new();
+        self.site.observed = Vec::new();
+        answers
+    }
+}
+
+/// What `berth lint` would say about one object on its own. Admission and the controllers ask this same question.
+pub fn validate(object: &Value) -> Vec<Finding> {
+    let mut sources = Sources::new();
+    let (_, diagnostics) = read(&mut sources, [object]);
+    diagnostics.iter().map(|found| finding(&sources, found)).collect()
+}
+
+fn read<'a>(sources: &mut Sources, objects: impl IntoIterator<Item = &'a Value>) -> (Site, Vec<Diagnostic>) {
+    let mut documents = Vec::new();
+    let mut diagnostics = Vec::new();
+    for object in objects {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let name = object_name(text("/kind"), text("/metadata/name"));
+        let id = sources.add(name, plain(object).to_string());
+        let parsed = parse(sources, id);
+        documents.extend(parsed.documents);
+        diagnostics.extend(parsed.diagnostics);
+    }
+    let (site, found) = load(sources, &documents);
+    diagnostics.extend(found);
+    (site, diagnostics)
+}
+
+/// The part of an object that somebody declared: what the API server and Berth itself add is left out.
+fn plain(object: &Value) -> Value {
+    if object.get("schema").is_some() {
+        return object.clone();
+    }
+    let metadata = object.get("metadata");
+    let declared = |field: &str| -> Option<Value> {
+        let map = metadata?.get(field)?.as_object()?;
+        let own = [crate::names::RESERVED_BY, crate::names::REQUESTED, LAST_APPLIED];
+        Some(
+            map.iter()
+                .filter(|(key, _)| !own.contains(&key.as_str()))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect(),
+        )
+    };
+    let mut plain = json!({
+        "apiVersion": object.get("apiVersion"),
+        "kind": object.get("kind"),
+        "metadata": {"name": metadata.and_then(|metadata| metadata.get("name"))},
+    });
+    for field in ["labels", "annotations"] {
+        if let (Some(map), Some(target)) = (declared(field), plain.get_mut("metadata")) {
+            target[field] = map;
+        }
+    }
+    if let Some(spec) = object.get("spec") {
+        plain["spec"] = spec.clone();
+    }
+    plain
+}
+
+/// What `kubectl apply` leaves behind.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+fn berth_document(question: &Question<'_>) -> Option<Value> {
+    let berth = question.berth?;
+    let mut value = serde_json::to_value(berth).ok()?;
+    if let Some(pin) = question.pin
+        && let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut)
+    {
+        match pin {
+            Some(pool) => spec.insert("pool".to_owned(), json!(pool)),
+            None => spec.remove("pool"),
+        };
+    }
+    Some(value)
+}
+
+fn observed(question: &Question<'_>) -> Option<ObservedNode> {
+    let live = question.live?;
+    // An observed Node has no document; nothing is ever reported at its place.
+    let span = Span::file_start(SourceId(u32::MAX));
+    Some(ObservedNode {
+        name: Spanned::new(Arc::from(live.name.as_str()), span),
+        labels: live.labels.clone(),
+        annotations: live.annotations.clone(),
+    })
+}
+
+fn answer(sources: &Sources, resolution: &Resolution) -> Answer {
+    Answer {
+        pool: resolution.pool.as_ref().map(|(name, _)| name.clone()),
+        labels: resolution.label_set(),
+        findings: resolution
+            .diagnostics
+            .iter()
+            .map(|found| finding(sources, found))
+            .collect(),
+    }
+}
+
+fn finding(sources: &Sources, found: &Diagnostic) -> Finding {
+    Finding {
+        object: found
+            .span
+            .map_or_else(String::new, |span| sources.name(span.source).to_owned()),
+        severity: found.severity(),
+        code: found.code(),
+        message: match &found.help {
+            Some(help) => format!("{}; {help}", found.message),
+            None => found.message.clone(),
+        },
+    }
+}
+
+fn object_name(kind: &str, name: &str) -> String {
+    format!("{kind}/{name}")
+}

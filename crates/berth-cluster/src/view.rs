@@ -1,0 +1,78 @@
+//! What is kept of each Node: enough to decide, small enough for ten thousand of them.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Taint};
+
+use crate::names;
+
+/// A Node as the controllers remember it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeView {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`: a Node that is created anew is another one.
+    pub uid: String,
+    /// `metadata.resourceVersion`.
+    pub resource_version: String,
+    /// `metadata.creationTimestamp`.
+    pub created: Option<Timestamp>,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// `metadata.labels`.
+    pub labels: BTreeMap<String, String>,
+    /// The annotations of Berth and of the Machine Config Operator.
+    pub annotations: BTreeMap<String, String>,
+    /// `spec.taints`.
+    pub taints: Vec<Taint>,
+    /// `spec.providerID`.
+    pub provider_id: Option<String>,
+    /// `status.nodeInfo.systemUUID`.
+    pub system_uuid: Option<String>,
+    /// Whether a kubelet has reported its version, and so runs or ran on this very object.
+    pub has_kubelet: bool,
+}
+
+impl From<Node> for NodeView {
+    fn from(node: Node) -> Self {
+        let metadata = node.metadata;
+        let spec = node.spec.unwrap_or_default();
+        let info = node.status.and_then(|status| status.node_info);
+        let kept = |key: &String| key.starts_with("berth.dev/") || key.starts_with(names::MACHINE_CONFIG_PREFIX);
+        Self {
+            name: metadata.name.unwrap_or_default(),
+            uid: metadata.uid.unwrap_or_default(),
+            resource_version: metadata.resource_version.unwrap_or_default(),
+            created: metadata.creation_timestamp.map(|time| time.0),
+            deleting: metadata.deletion_timestamp.is_some(),
+            labels: metadata.labels.unwrap_or_default(),
+            annotations: metadata
+                .annotations
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|(key, _)| kept(key))
+                .collect(),
+            taints: spec.taints.unwrap_or_default(),
+            provider_id: spec.provider_id,
+            system_uuid: info
+                .as_ref()
+                .map(|info| info.system_uuid.clone())
+                .filter(|uuid| !uuid.is_empty()),
+            has_kubelet: info.is_some_and(|info| !info.kubelet_version.is_empty()),
+        }
+    }
+}
+
+impl NodeView {
+    /// The labels that Berth applied last, from the annotation that was written together with them. `None` where the
+    /// annotation is missing or cannot be read.
+    pub fn owned(&self) -> Option<BTreeMap<String, String>> {
+        serde_json::from_str(self.annotations.get(names::OWNED_LABELS)?).ok()
+    }
+
+    /// The pool that Berth gave the Node, written together with its labels.
+    pub fn given_pool(&self) -> Option<&str> {
+        self.annotations.get(names::POOL).map(String::as_str)
+    }
+}
