@@ -228,6 +228,9 @@ fn observed(question: &Question<'_>) -> Option<ObservedNode> {
         name: Spanned::new(Arc::from(live.name.as_str()), span),
         labels: live.labels.clone(),
         annotations: live.annotations.clone(),
+        network: berth_site::ObservedNetwork::default(),
+        taints: Vec::new(),
+        ready: None,
     })
 }
 

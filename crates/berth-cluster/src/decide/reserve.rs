@@ -142,7 +142,7 @@ fn declared_berth(resolver: &Resolver<'_>, subject: &berth_site::Subject) -> (St
     if document.system_uuid.is_some() || !document.mac_addresses.is_empty() {
         spec.machine = Some(Machine {
             system_uuid: document.system_uuid.clone(),
-            mac_addresses: document.mac_addresses.clone(),
+            mac_addresses: document.mac_addresses.iter().map(|mac| mac.value.clone()).collect(),
         });
     }
     (document.name.value.to_string(), spec)
