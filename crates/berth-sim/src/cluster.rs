@@ -35,6 +35,8 @@ use crate::{
 pub(crate) use delete::Deleted;
 pub(crate) use list::ListOptions;
 pub(crate) use options::{Caller, DeleteOptions, FieldValidation, WriteOptions, Written};
+#[cfg(test)]
+pub(crate) use reviews::requested_node;
 pub(crate) use update::Target;
 pub(crate) use watch::{WatchEvent, WatchOptions, Watcher};
 

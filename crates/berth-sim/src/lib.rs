@@ -10,6 +10,8 @@
 //!                                             └─ access, admission
 //! ```
 //!
+//! [`Fleet`] is machines on a cluster in simulated time, and [`play`] plays a scenario on them.
+//!
 //! [`Cluster`] is everything that a request does and knows nothing of HTTP. [`ApiServer`] serves one on loopback, and
 //! [`kubeconfig`] writes the file by which clients find it.
 
@@ -18,16 +20,19 @@ mod admission;
 mod cluster;
 mod discovery;
 mod failure;
+mod fleet;
 mod http;
 mod ids;
 mod journal;
 mod kubeconfig;
+mod machine;
 mod managed;
 mod object;
 mod openapi;
 mod patch;
 mod protobuf;
 mod resources;
+mod scenario;
 mod schema;
 mod selectors;
 mod storage;
@@ -36,6 +41,9 @@ mod table;
 pub use access::Identity;
 pub use cluster::{Clock, Cluster, ClusterOptions};
 pub use failure::{Cause, Failure};
+pub use fleet::{Fleet, Habits, Phase, SimulatedTime, UnknownMachine};
 pub use http::{ApiServer, ListenError};
 pub use journal::JournalError;
 pub use kubeconfig::kubeconfig;
+pub use machine::{Disk, FetchError, IgnitionError, IgnitionSource};
+pub use scenario::{ScenarioError, play};

@@ -5,6 +5,8 @@
     reason = "these are tests: helpers may fail them, and tell what did not run"
 )]
 
+mod ignition;
 mod kubectl;
 mod program;
 mod restart;
+mod scenarios;
