@@ -355,7 +355,7 @@ impl Configdocs {
         let revision = version
             .revision(&staged)
             .ok_or(ConfigdocsError::VersionNotFound { version })?;
-        let rendered = self.repository.rendered_documents(revision, query).await;
+        let rendered = self.repository.site_documents(revision, query).await;
         rendered.map_err(|error| match error {
             error @ (Error::Render(_) | Error::Invalid { .. }) => ConfigdocsError::NotRendered(Box::new(error)),
             error => error.into(),

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use berth_documents::deckhand::{
-    self, BucketChange, DeckhandDocument, DeepDiff, Identity, Query, RenderedDocument, SCHEMA_VALIDATION, Violation,
+    self, BucketChange, DeckhandDocument, DeepDiff, Identity, Query, RenderError, RenderedDocument, SCHEMA_VALIDATION, Violation,
     validation_entry,
 };
 use berth_store::{DocumentChange, PutResult, Revision, RevisionFilter, Store, Write};
@@ -158,13 +158,19 @@ impl Repository {
         let Some(snapshot) = self.snapshot(revision).await? else {
             return Ok(Vec::new());
         };
-        let rendering = self.snapshots.render(&snapshot).await?;
-        if !rendering.violations.is_empty() {
-            return Err(Error::Invalid {
-                violations: rendering.violations.clone(),
-            });
+        sound(&*self.snapshots.render(&snapshot).await?, query)
+    }
+
+    /// The documents of a revision as a site is read from them: rendered, or as they are written where there is no
+    /// `LayeringPolicy` and no document asks for one. A folder is read in the same way.
+    ///
+    /// # Errors
+    /// As [`rendered_documents`](Self::rendered_documents).
+    pub async fn site_documents(&self, revision: u64, query: &Query) -> Result<Vec<FiledDocument>, Error> {
+        match self.rendering(revision).await? {
+            Some(rendering) => sound(&rendering, query),
+            None => Ok(Vec::new()),
         }
-        Ok(query.apply(rendering.documents.clone(), FiledDocument::view))
     }
 
     /// What happened to each bucket between two revisions, in whichever order they are given.
@@ -288,11 +294,17 @@ impl Repository {
         Ok(Some(self.snapshots.read(self.store.as_ref(), &revision).await?))
     }
 
-    /// A revision rendered, with what is wrong with it.
+    /// A revision as [`site_documents`](Self::site_documents) reads it, with what is wrong with it.
     pub(crate) async fn rendering(&self, revision: u64) -> Result<Option<Arc<Rendering>>, Error> {
-        match self.snapshot(revision).await? {
-            Some(snapshot) => Ok(Some(self.snapshots.render(&snapshot).await?)),
-            None => Ok(None),
+        let Some(snapshot) = self.snapshot(revision).await? else {
+            return Ok(None);
+        };
+        match self.snapshots.render(&snapshot).await {
+            Err(Error::Render(errors)) if errors.iter().all(|it| *it == RenderError::LayeringPolicyNotFound) => {
+                let as_written = snapshot.as_written();
+                as_written.map_or(Err(Error::Render(errors)), |it| Ok(Some(Arc::new(it))))
+            }
+            rendering => rendering.map(Some),
         }
     }
 
@@ -306,4 +318,14 @@ impl Repository {
             .await?
             .map_or(0, |rendering| rendering.recomputed))
     }
+}
+
+/// What a query asks for of documents that all meet their schemas.
+fn sound(rendering: &Rendering, query: &Query) -> Result<Vec<FiledDocument>, Error> {
+    if !rendering.violations.is_empty() {
+        return Err(Error::Invalid {
+            violations: rendering.violations.clone(),
+        });
+    }
+    Ok(query.apply(rendering.documents.clone(), FiledDocument::view))
 }

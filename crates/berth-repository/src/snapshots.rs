@@ -122,13 +122,28 @@ impl Snapshot {
     /// complete as they are written.
     pub(crate) fn violations_as_written(&self) -> Vec<Violation> {
         let (schemas, mut violations) = DataSchemas::compile(self.documents.iter().map(|filed| &filed.document));
-        let complete = self.documents.iter().filter(|filed| {
-            let document = &filed.document;
-            !document.is_abstract() && document.parent_selector().is_empty() && document.substitutions().is_empty()
-        });
+        let complete = self.documents.iter().filter(|filed| is_complete(filed));
         violations.extend(complete.flat_map(|filed| schemas.validate(&filed.rendered())));
         violations
     }
+
+    /// The documents as they are written, if none of them asks for layering or substitution.
+    pub(crate) fn as_written(&self) -> Option<Rendering> {
+        self.documents.iter().all(is_complete).then(|| Rendering {
+            documents: self.documents.clone(),
+            violations: self.violations_as_written(),
+            recomputed: 0,
+        })
+    }
+}
+
+/// Whether a document is the same after rendering.
+fn is_complete(filed: &FiledDocument) -> bool {
+    let document = &filed.document;
+    !document.is_abstract()
+        && !document.is_replacement()
+        && document.parent_selector().is_empty()
+        && document.substitutions().is_empty()
 }
 
 impl Workshop {

@@ -89,19 +89,20 @@ impl Documents {
         }
     }
 
-    /// Replaces the content of a bucket and gives the new revision.
-    pub(crate) async fn put(&self, bucket: &str, incoming: &Incoming) -> Result<u64, Failure> {
+    /// Replaces the content of a bucket and gives the new revision. `base` is the revision that the caller has looked
+    /// at: when somebody has written since, nothing is.
+    pub(crate) async fn put(&self, bucket: &str, incoming: &Incoming, base: u64) -> Result<u64, Failure> {
         match self {
-            Self::Local(local) => local.put(bucket, incoming).await,
-            Self::Remote(remote) => remote.put(bucket, incoming).await,
+            Self::Local(local) => local.put(bucket, incoming, base).await,
+            Self::Remote(remote) => remote.put(bucket, incoming, base).await,
         }
     }
 
-    /// Makes a new revision like an earlier one.
-    pub(crate) async fn rollback(&self, to: u64) -> Result<u64, Failure> {
+    /// Makes a new revision like an earlier one. `base` as for [`put`](Self::put).
+    pub(crate) async fn rollback(&self, to: u64, base: u64) -> Result<u64, Failure> {
         match self {
-            Self::Local(local) => local.rollback(to).await,
-            Self::Remote(remote) => remote.rollback(to).await,
+            Self::Local(local) => local.rollback(to, base).await,
+            Self::Remote(remote) => remote.rollback(to, base).await,
         }
     }
 

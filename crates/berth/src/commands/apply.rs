@@ -47,7 +47,7 @@ pub(crate) fn run(
             let revision = if changes.is_empty() || args.dry_run {
                 latest
             } else {
-                documents.put(&args.bucket, &incoming).await?
+                documents.put(&args.bucket, &incoming, latest).await?
             };
             Ok(Written {
                 bucket: Some(args.bucket.clone()),

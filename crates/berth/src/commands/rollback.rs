@@ -23,7 +23,7 @@ pub(crate) fn run(args: &RollbackArgs, clock: &Clock, printer: &mut Printer<'_>)
         let revision = if changes.is_empty() || args.dry_run {
             latest
         } else {
-            documents.rollback(to).await?
+            documents.rollback(to, latest).await?
         };
         Ok(Written {
             bucket: None,

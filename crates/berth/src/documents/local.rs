@@ -61,8 +61,8 @@ impl Local {
         Ok(values(&documents.map_err(refused)?, shown.cleartext))
     }
 
-    pub(super) async fn put(&self, bucket: &str, incoming: &Incoming) -> Result<u64, Failure> {
-        let write = Write::at(self.now());
+    pub(super) async fn put(&self, bucket: &str, incoming: &Incoming, base: u64) -> Result<u64, Failure> {
+        let write = Write::at(self.now()).on(base);
         let put = self
             .repository
             .put_bucket(bucket, &incoming.documents, write)
@@ -71,10 +71,10 @@ impl Local {
         Ok(put.revision.map_or(0, |revision| revision.id))
     }
 
-    pub(super) async fn rollback(&self, to: u64) -> Result<u64, Failure> {
+    pub(super) async fn rollback(&self, to: u64, base: u64) -> Result<u64, Failure> {
         let result = self
             .repository
-            .rollback(to, Write::at(self.now()))
+            .rollback(to, Write::at(self.now()).on(base))
             .await
             .map_err(refused)?;
         Ok(result.revision.map_or(0, |revision| revision.id))

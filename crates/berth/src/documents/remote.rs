@@ -136,8 +136,10 @@ impl Remote {
             .await
     }
 
-    pub(super) async fn put(&self, bucket: &str, incoming: &Incoming) -> Result<u64, Failure> {
-        let request = self.request(Method::PUT, &["buckets", bucket, "documents"], &[]);
+    pub(super) async fn put(&self, bucket: &str, incoming: &Incoming, base: u64) -> Result<u64, Failure> {
+        let base = base.to_string();
+        let query = [("base-revision", base.as_str())];
+        let request = self.request(Method::PUT, &["buckets", bucket, "documents"], &query);
         let documents = self.ask(Family::Deckhand, yaml(request, incoming.text())).await?;
         let number = documents
             .first()
@@ -147,8 +149,10 @@ impl Remote {
             .ok_or_else(|| self.not_berth(StatusCode::OK))
     }
 
-    pub(super) async fn rollback(&self, to: u64) -> Result<u64, Failure> {
-        let request = self.request(Method::POST, &["rollback", &to.to_string()], &[]);
+    pub(super) async fn rollback(&self, to: u64, base: u64) -> Result<u64, Failure> {
+        let base = base.to_string();
+        let query = [("base-revision", base.as_str())];
+        let request = self.request(Method::POST, &["rollback", &to.to_string()], &query);
         let answer = self.ask(Family::Deckhand, request).await?;
         let number = answer.first().and_then(|revision| revision.get("id"));
         number

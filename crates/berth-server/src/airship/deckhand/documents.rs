@@ -57,6 +57,13 @@ const CLEARTEXT: Parameter = parameter(
     "Whether encrypted documents are shown as they are, to those who may see them; otherwise hashes stand for their data.",
 );
 
+const BASE: Parameter = parameter(
+    "base-revision",
+    Kind::Number,
+    "The revision that the request builds on. It is refused (409) when that is not the newest one any more, so that \
+     nobody's change is lost. Without it the last request wins.",
+);
+
 pub(super) fn endpoints() -> Vec<Endpoint> {
     const DECKHAND: Family = Family::Deckhand;
     vec![
@@ -74,6 +81,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
              a second LayeringPolicy (409). Documents that do not meet their DataSchema are stored, and the finding is \
              filed under the validations of the revision.",
         )
+        .takes(const { &[BASE] })
         .reads(yaml("Documents"))
         .answers(
             const {
@@ -127,6 +135,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "Goes back to a revision",
             "Makes a new revision with the documents of an earlier one. 0 is the empty revision.",
         )
+        .takes(const { &[BASE] })
         .answers(const { &[reply(StatusCode::CREATED, yaml("Revision"), "The new revision.")] }),
     ]
 }
@@ -134,12 +143,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 async fn put_bucket(
     State(state): State<ApiState>,
     Path(bucket): Path<String>,
+    parameters: Parameters,
     YamlBody(text): YamlBody,
 ) -> Result<YamlReply, Problem> {
     let documents = read_documents(&text)?;
     let put = state
         .repository
-        .put_bucket(&bucket, &documents, Write::at(state.now()))
+        .put_bucket(&bucket, &documents, write(&state, &parameters)?)
         .await?;
     let mut shown = shown(&put.documents, Secrets::Redacted);
     if let Some(revision) = put.revision.filter(|_| shown.is_empty()) {
@@ -177,16 +187,26 @@ async fn rendered_documents(
 async fn rollback(
     State(state): State<ApiState>,
     Path(revision): Path<String>,
+    parameters: Parameters,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let to = revision_number(&revision)?;
-    let result = state.repository.rollback(to, Write::at(state.now())).await?;
+    let result = state.repository.rollback(to, write(&state, &parameters)?).await?;
     let id = match result.revision {
         Some(revision) => revision.id,
         None => state.repository.store().latest().await.map_err(super::store_problem)?,
     };
     let view = state.repository.revision(id).await?;
     Ok((StatusCode::CREATED, YamlReply::One(view.to_json(&address(&headers)))).into_response())
+}
+
+/// How a request wants to be written.
+fn write(state: &ApiState, parameters: &Parameters) -> Result<Write, Problem> {
+    let write = Write::at(state.now());
+    match parameters.get(BASE.name) {
+        Some(base) => Ok(write.on(revision_number(base)?)),
+        None => Ok(write),
+    }
 }
 
 /// Revision 0 is there to compare with and to go back to; it has no documents that could be asked for.

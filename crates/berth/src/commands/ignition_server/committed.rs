@@ -74,7 +74,7 @@ impl CommittedSource {
             Query::parse::<&str, &str>(Listing::RenderedDocuments, []).map_err(|error| failure(error.into()))?;
         let documents = self
             .repository
-            .rendered_documents(number, &query)
+            .site_documents(number, &query)
             .await
             .map_err(failure)?;
         let maker = self.maker.clone();
