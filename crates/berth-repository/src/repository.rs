@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use berth_documents::deckhand::{
-    self, BucketChange, DeckhandDocument, DeepDiff, Identity, Query, RenderError, RenderedDocument, SCHEMA_VALIDATION, Violation,
-    validation_entry,
+    self, BucketChange, DeckhandDocument, DeepDiff, Identity, Query, RenderError, RenderedDocument, SCHEMA_VALIDATION,
+    Violation, validation_entry,
 };
 use berth_store::{DocumentChange, PutResult, Revision, RevisionFilter, Store, Write};
 use serde_json::{Map, Value};

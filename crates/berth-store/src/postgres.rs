@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use berth_documents::deckhand::{DeckhandDocument, Identity};
 use serde_json::Value;
 use sqlx::{
-    PgConnection, PgPool, Postgres, Row as _, Transaction,
+    Connection as _, PgConnection, PgPool, Postgres, Row as _, Transaction,
     postgres::{PgPoolOptions, PgRow},
 };
 
@@ -32,6 +32,8 @@ use crate::{
 
 /// Of one server. Several servers share a database, which has 100 by default.
 const CONNECTIONS: u32 = 8;
+/// How long a server may take to answer at all.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a caller waits for a connection; writers hold one while they wait for their turn.
 const TURN_TIMEOUT: Duration = Duration::from_mins(2);
 /// Rows in one statement, so that a message stays well below the limit of 1 GB.
@@ -50,6 +52,7 @@ impl PostgresStore {
     /// # Errors
     /// [`Error::NewerSchema`], [`Error::ForeignDatabase`], [`Error::Database`].
     pub async fn connect(url: &str, keys: SealingKeys) -> Result<Self, Error> {
+        greet(url).await.map_err(Error::database("connecting"))?;
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(TURN_TIMEOUT)
@@ -266,6 +269,18 @@ fn check_base(latest: i64, write: Write) -> Result<(), Error> {
         Some(expected) if expected != latest => Err(Conflict::Stale { expected, latest }.into()),
         _ => Ok(()),
     }
+}
+
+/// Connects once. A pool tries again for as long as its callers may wait, and does not say why it could not.
+async fn greet(url: &str) -> Result<(), sqlx::Error> {
+    let connection = tokio::time::timeout(CONNECT_TIMEOUT, PgConnection::connect(url));
+    let silent = |_| {
+        sqlx::Error::Io(std::io::Error::new(
+            std::io::ErrorKind::TimedOut,
+            "the server does not answer",
+        ))
+    };
+    connection.await.map_err(silent)??.close().await
 }
 
 async fn latest(connection: &mut PgConnection) -> Result<i64, Error> {

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use crate::fixture::{Served, document, on_both};
 
-on_both!(no_write_is_lost, of_two_owners_one_is_refused);
+on_both!(
+    no_write_is_lost,
+    of_two_owners_one_is_refused,
+    who_builds_on_an_old_revision_is_refused,
+);
 
 const WRITERS: usize = 4;
 const WRITES: usize = 8;
@@ -58,4 +62,26 @@ async fn of_two_owners_one_is_refused(api: Served) {
         answers.sort_unstable();
         assert_eq!(answers, [200, 409]);
     }
+}
+
+async fn who_builds_on_an_old_revision_is_refused(api: Served) {
+    let yaml = [("Content-Type", "application/x-yaml")];
+    let body = |n: u8| document("shared", "site", &format!("{{n: {n}}}"));
+    let put = async |base: &str, n: u8| {
+        let path = format!("buckets/site/documents?base-revision={base}");
+        api.send("PUT", &path, &yaml, Some(&body(n))).await
+    };
+    put("0", 1).await.expect(200);
+    let late = put("0", 2).await.expect(409).yaml();
+    assert_eq!(
+        late["message"],
+        "the newest revision is 1 and not 0: somebody else has written in between"
+    );
+    api.post("rollback/0?base-revision=0", "").await.expect(409);
+    let kept = api.get("revisions/1/documents").await.expect(200);
+    assert_eq!(kept.documents()[0]["data"]["n"], 1);
+    assert_eq!(api.get("revisions").await.yaml()["count"], 1, "nothing was written");
+    put("x", 2).await.expect(404);
+    put("1", 2).await.expect(200);
+    api.post("rollback/1?base-revision=2", "").await.expect(201);
 }

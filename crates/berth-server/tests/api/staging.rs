@@ -9,6 +9,7 @@ on_both!(
     buffer_modes,
     refusals,
     a_commit_asks_the_site_rules,
+    a_site_without_layers_is_committed,
     versions_follow_the_tags,
 );
 
@@ -222,6 +223,26 @@ async fn a_commit_asks_the_site_rules(api: Served) {
     assert_eq!(refused["details"]["messageList"][0]["name"], "InvalidDocumentLayer");
     let rendered = api.get("renderedconfigdocs").await.expect(500).json();
     assert_eq!(rendered["message"], "Deckhand indicated an error while rendering");
+}
+
+async fn a_site_without_layers_is_committed(api: Served) {
+    api.post("configdocs/site", &node("n1", "{metadata: {owner_data: {a: b}}}"))
+        .await
+        .expect(201);
+    api.post("commitconfigdocs", "").await.expect(200);
+    let rendered = api.get("renderedconfigdocs?version=committed").await.expect(200);
+    assert_eq!(rendered.names(), ["n1"]);
+    // Deckhand itself renders nothing without a policy.
+    let refused = api.get("revisions/1/rendered-documents").await.expect(409).yaml();
+    assert_eq!(
+        refused["message"],
+        "Required LayeringPolicy was not found for layering."
+    );
+
+    let layered = node("n2", "{}").replace("{layer: site}", "{layer: site, parentSelector: {a: b}}");
+    api.post("configdocs/more", &layered).await.expect(201);
+    let refused = api.post("commitconfigdocs", "").await.expect(400).json();
+    assert_eq!(refused["details"]["messageList"][0]["name"], "LayeringPolicyNotFound");
 }
 
 async fn versions_follow_the_tags(api: Served) {

@@ -6,6 +6,7 @@ use std::{
     process::{Child, Stdio},
 };
 
+use crate::postgres_server;
 use crate::run::{Folder, Outcome, at_root, command, finish};
 
 const SITE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/layered-site");
@@ -157,6 +158,36 @@ fn a_server_answers_as_a_database_does() {
 }
 
 #[test]
+fn postgresql_answers_as_sqlite_does() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    if let Some(url) = runtime.block_on(postgres_server::database()) {
+        let shared = day(&sites(), &format!("--database {url}"));
+        let file = day(&sites(), "--database sqlite:berth.db");
+        for (shared, file) in shared.split("\n$ ").zip(file.split("\n$ ")) {
+            assert_eq!(shared, file);
+        }
+    }
+}
+
+/// The documents of a folder need no layers to be committed, and what is committed is what was linted.
+#[test]
+fn the_telco_site_is_committed() {
+    let folder = Folder::new();
+    let site = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/telco-site");
+    let loaded = folder.line(&format!("configdocs load telco -f {site}"));
+    assert_eq!(loaded.exit, 0, "{loaded}");
+    let committed = folder.line("configdocs commit");
+    assert_eq!(committed.exit, 0, "{committed}");
+    let diff = folder.line(&format!("diff committed {site} -o json"));
+    assert_eq!(diff.exit, 0, "{diff}");
+    let json = diff.json();
+    assert_eq!(json["nodes"], serde_json::json!([]), "{diff}");
+}
+
+#[test]
 fn secrets_are_sealed_and_hidden() {
     let folder = Folder::new();
     let key = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
@@ -234,6 +265,7 @@ fn mistakes_about_the_place() {
         ("revisions --server ftp://host", 2),
         ("revisions --server http://127.0.0.1:1", 3),
         ("apply -f site --server http://127.0.0.1:1", 3),
+        ("revisions --database postgres://ada:secret@127.0.0.1:1/x", 3),
         ("apply -f empty", 2),
         ("apply -f nowhere", 2),
         ("diff 1 site", 2),

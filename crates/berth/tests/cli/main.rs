@@ -22,6 +22,8 @@ mod judge;
 #[path = "../../../berth-iso/tests/it/image.rs"]
 mod live_image;
 #[cfg(test)]
+#[path = "../../../berth-store/tests/it/postgres_server.rs"]
+mod postgres_server;
 mod render;
 #[cfg(test)]
 mod rollout;

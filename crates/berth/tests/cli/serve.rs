@@ -188,6 +188,8 @@ fn no_kill_loses_a_confirmed_write() {
         assert!(report.revisions >= kept.len() as u64);
         check_all(store.as_ref(), &kept).await;
     });
+    let check = folder.line("store check");
+    assert_eq!(check.exit, 0, "{check}");
 }
 
 async fn check_all(store: &dyn Store, kept: &[Confirmed]) {
@@ -234,7 +236,16 @@ fn refusals_say_what_is_wrong() {
             2,
             "sqlite:PATH or postgres://",
         ),
-        (vec!["--listen", "127.0.0.1:0", "--database", &text], 3, "database"),
+        (
+            vec!["--listen", "127.0.0.1:0", "--database", &text],
+            2,
+            "is not a database",
+        ),
+        (
+            vec!["--listen", "127.0.0.1:0", "--database", "postgres://127.0.0.1:1/x"],
+            3,
+            "Connection refused",
+        ),
         (vec!["--database", &database], 2, "--listen"),
         (
             vec!["--plain-listen", "127.0.0.1:0", "--database", &database],

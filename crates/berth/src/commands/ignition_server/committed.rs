@@ -72,11 +72,7 @@ impl CommittedSource {
     async fn read(&self, number: u64) -> Result<Reading, Failure> {
         let query =
             Query::parse::<&str, &str>(Listing::RenderedDocuments, []).map_err(|error| failure(error.into()))?;
-        let documents = self
-            .repository
-            .site_documents(number, &query)
-            .await
-            .map_err(failure)?;
+        let documents = self.repository.site_documents(number, &query).await.map_err(failure)?;
         let maker = self.maker.clone();
         // Rendering pools may take a while, and others want to be answered meanwhile.
         let made =
