@@ -122,6 +122,9 @@ pub enum RunError {
 
 /// Runs the controllers until `shutdown`. Writes that are under way are finished, and the lease is given back.
 pub async fn run(client: Client, options: Options, shutdown: CancellationToken) -> Result<(), RunError> {
+    // Whoever drops this future ends all that it started.
+    let shutdown = shutdown.child_token();
+    let _ends_with_this = shutdown.clone().drop_guard();
     let metrics = Metrics::new();
     let health = health::Health::default();
     let tasks = TaskTracker::new();
@@ -149,6 +152,7 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     drop(changes);
     // The lease outlives the engine by the time it needs to finish its writes.
     let lease_shutdown = CancellationToken::new();
+    let _lease_ends_too = lease_shutdown.clone().drop_guard();
     let claims = match options.lease.clone() {
         Some(lease) => {
             let (sender, claims) = watch::channel(Claim::default());

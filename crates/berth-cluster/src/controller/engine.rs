@@ -317,12 +317,7 @@ impl Engine {
         let error = match result {
             Ok(written) => {
                 self.failures.remove(&key);
-                if let Some(node) = written.node {
-                    self.state.node(node);
-                }
-                if let Some(berth) = written.berth {
-                    self.state.berth(berth);
-                }
+                self.state.written(written.node, written.berth);
                 if matches!(key, Key::Certificate(_)) {
                     self.state.undecided.remove(name);
                 }

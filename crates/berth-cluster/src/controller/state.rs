@@ -201,6 +201,24 @@ impl State {
         }
     }
 
+    /// Takes what the API server answered to a write. What a watch has meanwhile seen the end of stays gone, and a new
+    /// Berth is left to its watch.
+    pub(super) fn written(&mut self, node: Option<NodeView>, berth: Option<Berth>) {
+        if let Some(node) = node
+            && self.gone.get(&node.name).is_none_or(|gone| gone.uid != node.uid)
+        {
+            self.node(node);
+        }
+        if let Some(berth) = berth
+            && self
+                .berths
+                .get(&berth.name_any())
+                .is_some_and(|known| known.uid() == berth.uid())
+        {
+            self.berth(berth);
+        }
+    }
+
     fn berths_seen(&mut self, seen: Seen<Box<Berth>>) {
         match seen {
             Seen::All(all) => {
@@ -365,5 +383,50 @@ fn is_older(version: &str, than: &str) -> bool {
     match (version.parse::<u128>(), than.parse::<u128>()) {
         (Ok(version), Ok(than)) => version < than,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(uid: &str, version: &str) -> NodeView {
+        NodeView {
+            name: "w1".to_owned(),
+            uid: uid.to_owned(),
+            resource_version: version.to_owned(),
+            ..NodeView::default()
+        }
+    }
+
+    #[test]
+    fn the_answer_to_a_write_does_not_bring_back_what_is_gone() {
+        let mut state = State::default();
+        state.apply(Change::Nodes(Seen::All(vec![node("a", "1")])));
+        state.apply(Change::Nodes(Seen::Gone(node("a", "3"))));
+        state.written(Some(node("a", "2")), None);
+        assert!(state.nodes.is_empty());
+        state.written(Some(node("b", "4")), None);
+        assert_eq!(state.nodes["w1"].uid, "b", "one that is created anew is there");
+    }
+
+    #[test]
+    fn old_news_is_no_news() {
+        let mut state = State::default();
+        state.apply(Change::Nodes(Seen::One(node("b", "10"))));
+        state.apply(Change::Nodes(Seen::Gone(node("a", "9"))));
+        state.apply(Change::Nodes(Seen::One(node("b", "9"))));
+        assert_eq!(state.nodes["w1"], node("b", "10"));
+    }
+
+    #[test]
+    fn nodes_that_a_new_list_lacks_are_gone_with_their_last_state() {
+        let mut state = State::default();
+        state.apply(Change::Nodes(Seen::All(vec![node("a", "1")])));
+        state.dirty.clear();
+        state.apply(Change::Nodes(Seen::All(Vec::new())));
+        assert_eq!(state.gone["w1"], node("a", "1"));
+        assert!(state.dirty.contains("w1"));
+        assert!(!state.is_synced(false), "the other watches have not been read");
     }
 }

@@ -1,0 +1,242 @@
+//! Label upkeep: each thing that people do, and what Berth does about it.
+
+use berth_cluster::{
+    api::{Berth, LabelRule, Phase},
+    names,
+};
+use k8s_openapi::api::core::v1::Node;
+use kube::{
+    Api, ResourceExt,
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
+};
+use serde_json::json;
+
+use crate::support::{Cluster, INFRA, STORAGE, WORKER, condition, from_json, has, lacks};
+
+fn rule(name: &str, labels: &serde_json::Value) -> LabelRule {
+    from_json(json!({
+        "apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": name},
+        "spec": {"match": {"namePatterns": ["w.*"]}, "labels": labels},
+    }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_are_kept_and_what_others_do_is_respected() {
+    let Some(cluster) = Cluster::start(false).await else {
+        return;
+    };
+    let rules: Api<LabelRule> = cluster.api();
+    rules
+        .create(
+            &PostParams::default(),
+            &rule("site", &json!({"telco.example/site": "atl"})),
+        )
+        .await
+        .expect("a rule");
+    for index in 0..12 {
+        cluster.node(&format!("w{index}"), json!({WORKER: ""})).await;
+    }
+    let controllers = cluster.controllers(|_| {});
+
+    // Nodes that exist are adopted, in the pool they are in, and get what rules say.
+    let adopted = cluster
+        .node_with("w3", "got the label of the rule", |node| {
+            has(node, "telco.example/site", "atl")
+        })
+        .await;
+    assert!(adopted.annotations()[names::OWNED_LABELS].contains("telco.example/site"));
+    assert!(
+        !adopted.annotations()[names::OWNED_LABELS].contains(WORKER),
+        "what it found is not Berth's"
+    );
+    cluster
+        .berth_with("w3", "knew its pool", |berth| {
+            berth
+                .status
+                .as_ref()
+                .is_some_and(|status| status.pool.as_deref() == Some("worker"))
+        })
+        .await;
+
+    // A foreign value is kept and reported.
+    cluster
+        .label("w3", json!({"telco.example/site": "elsewhere", "foreign": "1"}))
+        .await;
+    cluster
+        .berth_with("w3", "reported the conflict", |berth| {
+            condition(berth, "LabelsInSync") == Some(("False", "LabelConflict"))
+        })
+        .await;
+
+    // A label removed by hand stays removed.
+    cluster.label("w4", json!({"telco.example/site": null})).await;
+    cluster
+        .berth_with("w4", "remembered the removal", |berth| {
+            berth
+                .status
+                .as_ref()
+                .is_some_and(|status| status.removed_labels.contains_key("telco.example/site"))
+        })
+        .await;
+
+    // A lost annotation is written again.
+    cluster
+        .node_with("w5", "was labelled", |node| has(node, "telco.example/site", "atl"))
+        .await;
+    let nodes: Api<Node> = cluster.api();
+    cluster
+        .berth_with("w5", "was settled", |berth| {
+            condition(berth, "LabelsInSync") == Some(("True", "InSync"))
+        })
+        .await;
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {names::OWNED_LABELS: null}}}));
+    nodes
+        .patch("w5", &PatchParams::default(), &patch)
+        .await
+        .expect("patched");
+    cluster
+        .node_with("w5", "got its annotation back", |node| {
+            node.annotations()
+                .get(names::OWNED_LABELS)
+                .is_some_and(|text| text.contains("telco.example/site"))
+        })
+        .await;
+
+    // A deleted Berth leaves the Node as it is, and the Node is not adopted again.
+    let berths: Api<Berth> = cluster.api();
+    berths.delete("w6", &DeleteParams::default()).await.expect("deleted");
+    let released = cluster
+        .node_with("w6", "was marked", |node| {
+            node.annotations().contains_key(names::RELEASED)
+        })
+        .await;
+    assert!(has(&released, "telco.example/site", "atl") && has(&released, WORKER, ""));
+
+    // A rule that goes takes more than a tenth of all labels along: that is held.
+    rules.delete("site", &DeleteParams::default()).await.expect("deleted");
+    cluster
+        .berth_with("w7", "held the removal", |berth| {
+            condition(berth, "LabelsInSync") == Some(("False", "MassRemovalHeld"))
+        })
+        .await;
+    assert!(has(
+        &nodes.get("w7").await.expect("a Node"),
+        "telco.example/site",
+        "atl"
+    ));
+    controllers.stop().await;
+    assert!(berths.get_opt("w6").await.expect("an answer").is_none());
+
+    // With permission it goes, but only what is Berth's.
+    let controllers = cluster.controllers(|options| options.allow_mass_removal = true);
+    cluster
+        .node_with("w7", "lost the label", |node| lacks(node, "telco.example/site"))
+        .await;
+    let foreign = nodes.get("w3").await.expect("a Node");
+    assert!(has(&foreign, "telco.example/site", "elsewhere") && has(&foreign, "foreign", "1"));
+    controllers.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_restart_nothing_is_written_if_nothing_changed() {
+    let Some(cluster) = Cluster::start(false).await else {
+        return;
+    };
+    for index in 0..5 {
+        let name = format!("w{index}");
+        cluster.node(&name, json!({WORKER: ""})).await;
+        cluster
+            .berth(
+                &name,
+                json!({"pool": if index < 2 { "infra" } else { "worker" }, "labels": {"a": "b"}}),
+            )
+            .await;
+    }
+    let controllers = cluster.controllers(|_| {});
+    for index in 0..5 {
+        cluster
+            .berth_with(&format!("w{index}"), "was settled", |berth| {
+                condition(berth, "LabelsInSync") == Some(("True", "InSync"))
+            })
+            .await;
+    }
+    controllers.stop().await;
+    let versions = async || {
+        let nodes = cluster.api::<Node>().list(&ListParams::default()).await.expect("Nodes");
+        let berths = cluster
+            .api::<Berth>()
+            .list(&ListParams::default())
+            .await
+            .expect("Berths");
+        let nodes = nodes.iter().map(ResourceExt::resource_version);
+        nodes
+            .chain(berths.iter().map(ResourceExt::resource_version))
+            .collect::<Vec<_>>()
+    };
+    let before = versions().await;
+    let again = cluster.controllers(|_| {});
+    // It has looked at everything once it does something new.
+    cluster.node("w9", json!({WORKER: ""})).await;
+    cluster
+        .berth_with("w9", "was adopted", |berth| berth.status.is_some())
+        .await;
+    again.stop().await;
+    cluster.delete_node("w9").await;
+    cluster
+        .api::<Berth>()
+        .delete("w9", &DeleteParams::default())
+        .await
+        .expect("deleted");
+    let after = versions().await;
+    let old: Vec<_> = before.iter().filter(|version| after.contains(version)).collect();
+    assert_eq!(old.len(), before.len(), "every object is as it was");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enforce_repairs_and_follow_follows() {
+    let Some(cluster) = Cluster::start(false).await else {
+        return;
+    };
+    cluster
+        .berth(
+            "w1",
+            json!({"pool": "infra", "preregister": "Now", "poolPolicy": "enforce"}),
+        )
+        .await;
+    cluster
+        .berth("w2", json!({"pool": "infra", "preregister": "Now"}))
+        .await;
+    let controllers = cluster.controllers(|_| {});
+    for name in ["w1", "w2"] {
+        cluster
+            .node_with(name, "was created", |node| has(node, INFRA, ""))
+            .await;
+        cluster
+            .berth_with(name, "was settled", |berth| {
+                berth.status.as_ref().is_some_and(|s| s.node_uid.is_some())
+            })
+            .await;
+        cluster.label(name, json!({INFRA: null, STORAGE: ""})).await;
+    }
+    cluster
+        .node_with("w1", "was put back", |node| {
+            has(node, INFRA, "") && lacks(node, STORAGE)
+        })
+        .await;
+    cluster
+        .node_with("w2", "was followed", |node| {
+            has(node, "tier", "storage") && lacks(node, INFRA)
+        })
+        .await;
+    cluster.edit_berth("w2", json!({"pool": "worker"})).await;
+    cluster
+        .node_with("w2", "went where the new declaration wants it", |node| {
+            has(node, WORKER, "") && lacks(node, STORAGE) && lacks(node, "tier")
+        })
+        .await;
+    let berth = cluster
+        .berth_with("w2", "was reserved", |berth| berth.phase() == Phase::Reserved)
+        .await;
+    assert!(berth.finalizers().contains(&names::FINALIZER.to_owned()));
+    controllers.stop().await;
+}
