@@ -68,7 +68,7 @@ async fn who_builds_on_an_old_revision_is_refused(api: Served) {
     let yaml = [("Content-Type", "application/x-yaml")];
     let body = |n: u8| document("shared", "site", &format!("{{n: {n}}}"));
     let put = async |base: &str, n: u8| {
-        let path = format!("buckets/site/documents?base-revision={base}");
+        let path = format!("/api/v1.0/buckets/site/documents?base-revision={base}");
         api.send("PUT", &path, &yaml, Some(&body(n))).await
     };
     put("0", 1).await.expect(200);

@@ -239,7 +239,10 @@ async fn a_site_without_layers_is_committed(api: Served) {
         "Required LayeringPolicy was not found for layering."
     );
 
-    let layered = node("n2", "{}").replace("{layer: site}", "{layer: site, parentSelector: {a: b}}");
+    let layered = node("n2", "{}").replace(
+        "{layer: site}",
+        "{layer: site, parentSelector: {a: b}, actions: [{method: merge, path: .}]}",
+    );
     api.post("configdocs/more", &layered).await.expect(201);
     let refused = api.post("commitconfigdocs", "").await.expect(400).json();
     assert_eq!(refused["details"]["messageList"][0]["name"], "LayeringPolicyNotFound");
