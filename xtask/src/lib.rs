@@ -10,6 +10,7 @@
 )]
 
 mod architecture;
+mod e2e;
 mod envtest;
 mod fuzz;
 mod generate;
@@ -56,6 +57,7 @@ enum Chore {
     Architecture,
     Node,
     Envtest { print_env: bool },
+    Boot,
 }
 
 impl Chore {
@@ -79,7 +81,11 @@ impl Chore {
             ["node"] => Self::Node,
             ["envtest"] => Self::Envtest { print_env: false },
             ["envtest", "--print-env"] => Self::Envtest { print_env: true },
-            ["generate" | "architecture" | "node" | "envtest", unknown, ..] => bail!("unexpected argument `{unknown}`"),
+            ["e2e", "boot"] => Self::Boot,
+            ["e2e"] => bail!("say which proof: `e2e boot`"),
+            ["generate" | "architecture" | "node" | "envtest" | "e2e", unknown, ..] => {
+                bail!("unexpected argument `{unknown}`")
+            }
             [unknown, ..] => bail!("there is no chore `{unknown}`"),
         })
     }
@@ -96,6 +102,7 @@ impl Chore {
             Self::Generate { check: false } => generate::write(&workspace),
             Self::Architecture => architecture::check(&workspace),
             Self::Node => node::build(&workspace),
+            Self::Boot => e2e::boot(&workspace),
             Self::Envtest { print_env } => envtest::run(&workspace, *print_env),
         }
     }
@@ -116,6 +123,8 @@ Chores:
   node                Build the static executable for nodes, check that it needs no loader, and print its size
   envtest             Provide kube-apiserver, kube-controller-manager, kubelet, kubectl and OpenShift's definitions
                       for tests; --print-env prints lines for a shell
+  e2e boot            Boot Debian machines in QEMU with Ignition from Berth, and prove that their Nodes have every label
+                      in their first version
   help                Show this text
 
 Steps of `test`, in order:
@@ -154,6 +163,7 @@ mod tests {
             }
         );
         assert_eq!(parse("generate --check").unwrap(), Chore::Generate { check: true });
+        assert_eq!(parse("e2e boot").unwrap(), Chore::Boot);
         assert_eq!(
             parse("envtest --print-env").unwrap(),
             Chore::Envtest { print_env: true }
@@ -166,6 +176,7 @@ mod tests {
             ("tset", "tset"),
             ("test clipy", "clipy"),
             ("generate --chekc", "--chekc"),
+            ("e2e bot", "bot"),
         ] {
             let message = parse(line).unwrap_err().to_string();
             assert!(message.contains(word), "{message}");

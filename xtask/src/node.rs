@@ -6,6 +6,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -28,7 +29,8 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn compile(workspace: &Workspace) -> Result<PathBuf> {
+/// Builds the executable without a look at it.
+pub(crate) fn compile(workspace: &Workspace) -> Result<PathBuf> {
     if !cfg!(target_os = "linux") {
         bail!("{CRATE} is for Linux and is built there");
     }
@@ -38,20 +40,22 @@ fn compile(workspace: &Workspace) -> Result<PathBuf> {
         .args(["build", "--locked", "--package", CRATE, "--profile", "node"])
         // With a target named, the flag does not reach build scripts and procedural macros, which cannot be static.
         .args(["--target", &target, "--message-format", "json-render-diagnostics"])
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
-        .stderr(std::process::Stdio::inherit());
+        .env("RUSTFLAGS", "-C target-feature=+crt-static");
+    executable(&mut command, CRATE)
+}
+
+/// Runs a cargo build that prints messages as JSON, and gives the path of the executable it names.
+pub(crate) fn executable(command: &mut Command, name: &str) -> Result<PathBuf> {
+    command.stderr(Stdio::inherit());
     let output = command.output().context("cargo cannot be started")?;
     if !output.status.success() {
-        bail!(
-            "`cargo build --package {CRATE} --profile node` ended with {}",
-            output.status
-        );
+        bail!("`cargo build` of {name} ended with {}", output.status);
     }
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .find(|path| path.file_name() == Some(Path::new(CRATE).as_os_str()))
+        .find(|path| path.file_name() == Some(Path::new(name).as_os_str()))
         .context("cargo names no executable")
 }
 

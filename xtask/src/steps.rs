@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    architecture,
+    architecture, e2e,
     envtest::{self, Provided},
     fuzz, generate, node,
     test_totals::TestTotals,
@@ -115,6 +115,13 @@ pub(crate) const STEPS: &[Step] = &[
         why: "no input of a short search breaks a reader or a merge",
         action: Action::Possible(fuzz::run),
         needs: &[],
+        better_with: &[],
+    },
+    Step {
+        name: "boot",
+        why: "a whole machine registers with every label at its first boot",
+        action: Action::Possible(e2e::run_boot),
+        needs: e2e::TOOLS,
         better_with: &[],
     },
     Step {

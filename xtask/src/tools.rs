@@ -107,15 +107,39 @@ pub(crate) const CLOUD_INIT: Tool = Tool {
     used_for: "comparison of user data with the schema of cloud-init",
 };
 
+/// Runs the machines of `cargo xtask e2e`.
+pub(crate) const QEMU: Tool = Tool {
+    program: "qemu-system-x86_64",
+    source: Source::Debian("qemu-system-x86"),
+    used_for: "the first boot of a whole machine",
+};
+
+/// Makes their disk.
+pub(crate) const DEBOOTSTRAP: Tool = Tool {
+    program: "debootstrap",
+    source: Source::Debian("debootstrap"),
+    used_for: "the first boot of a whole machine",
+};
+
+/// Makes their file system.
+pub(crate) const MKFS: Tool = Tool {
+    program: "mkfs.ext4",
+    source: Source::Debian("e2fsprogs"),
+    used_for: "the first boot of a whole machine",
+};
+
 /// Every tool that some step knows.
 pub(crate) const ALL: &[Tool] = &[
     CLOUD_INIT,
     CONTAINERD,
     COREOS_INSTALLER,
+    DEBOOTSTRAP,
     ETCD,
     IGNITION,
     IGNITION_VALIDATE,
+    MKFS,
     POSTGRES,
+    QEMU,
     SYSTEMD,
     SYSTEMD_ANALYZE,
 ];
@@ -242,7 +266,7 @@ fn install(packages: &[&str]) {
 }
 
 /// The owner of `/proc/self` is the effective user of this process.
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     Path::new("/proc/self").metadata().is_ok_and(|meta| meta.uid() == 0)
 }
 

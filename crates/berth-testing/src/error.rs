@@ -55,6 +55,9 @@ pub enum TestingError {
         /// Its answer.
         source: Box<kube::Error>,
     },
+    /// Something is not as it has to be.
+    #[error("{0}")]
+    Wrong(String),
     /// No free port on the loopback interface.
     #[error("no free port on the loopback interface")]
     Port(#[source] io::Error),

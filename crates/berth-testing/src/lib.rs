@@ -37,7 +37,9 @@ mod bootstrap;
 mod certificates;
 mod control_plane;
 mod error;
+mod first_boot;
 mod kubelet;
+mod machine;
 mod process;
 mod programs;
 mod scratch;
@@ -46,7 +48,9 @@ pub use bootstrap::BootstrapToken;
 pub use certificates::Identity;
 pub use control_plane::{ControlPlane, Options};
 pub use error::TestingError;
+pub use first_boot::{FirstBoot, Outcome};
 pub use kubelet::{Credentials, Kubelet, KubeletOptions};
+pub use machine::{HOST_ADDRESS, Image};
 pub use programs::{
     ENVTEST, KUBERNETES_VERSION, MissingPrograms, OPENSHIFT_API_VERSION, OPENSHIFT_CRDS, PROGRAMS, Programs,
     REQUIRE_TOOLS, cache_directory,

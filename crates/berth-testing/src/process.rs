@@ -107,6 +107,29 @@ impl Process {
         }
     }
 
+    /// Waits until the program ends by itself, and well.
+    pub(crate) async fn wait_for_end(&mut self, limit: Duration) -> Result<(), TestingError> {
+        let program = self.program.clone();
+        let ending = async {
+            loop {
+                match self.child.try_wait() {
+                    Ok(Some(status)) => return status,
+                    Ok(None) | Err(_) => tokio::time::sleep(LOOK_EVERY).await,
+                }
+            }
+        };
+        match tokio::time::timeout(limit, ending).await {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(self.ended(status)),
+            Err(_) => Err(TestingError::Late {
+                what: "its end".to_owned(),
+                seconds: limit.as_secs(),
+                program,
+                output: self.tail(),
+            }),
+        }
+    }
+
     /// Ends the program at once, as a crash would.
     pub(crate) fn kill(&mut self) -> Result<(), TestingError> {
         let result = self.child.kill().and_then(|()| self.child.wait());

@@ -4,6 +4,7 @@ use crate::{machine::Machine, systemd};
 
 struct Shape {
     name: &'static str,
+    /// The files are also what `cargo xtask e2e boot` starts under a systemd.
     unit: &'static str,
     drop_in: Option<&'static str>,
     /// The generated command, or what the log says instead.
@@ -13,98 +14,100 @@ struct Shape {
 const SHAPES: &[Shape] = &[
     Shape {
         name: "one line",
-        unit: "ExecStart=/usr/bin/kubelet --node-labels=a=b --v=2",
+        unit: include_str!("../shapes/01-one-line/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet --node-labels=a=b --v=2 --node-labels=pool=rwn"),
     },
     Shape {
         name: "continuation lines",
-        unit: "ExecStart=/usr/bin/kubelet \\\n  --config=/etc/k \\\n  --node-labels=a=b",
+        unit: include_str!("../shapes/02-continuation-lines/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet    --config=/etc/k    --node-labels=a=b --node-labels=pool=rwn"),
     },
     Shape {
         name: "comment line inside a continuation",
-        unit: "ExecStart=/usr/bin/kubelet \\\n# why\n  --node-labels=a=b",
+        unit: include_str!("../shapes/03-comment-line-inside-a-continuation/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet    --node-labels=a=b --node-labels=pool=rwn"),
     },
     Shape {
         name: "blank behind the backslash",
-        unit: "ExecStart=/usr/bin/kubelet \\ \n  --node-labels=a=b",
+        unit: include_str!("../shapes/04-blank-behind-the-backslash/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet \\\\ --node-labels=pool=rwn"),
     },
     Shape {
         name: "last flag continues into an empty line",
-        unit: "ExecStart=/usr/bin/kubelet --node-labels=a=b \\\n\nRestart=always",
+        unit: include_str!("../shapes/05-last-flag-continues-into-an-empty-line/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet --node-labels=a=b --node-labels=pool=rwn"),
     },
     Shape {
         name: "two ExecStart",
-        unit: "ExecStart=/usr/bin/kubelet\nExecStart=/usr/bin/true",
+        unit: include_str!("../shapes/06-two-execstart/kubelet.service"),
         drop_in: None,
         command: Err("no labels are added: systemd does not start the unit: the unit has more than one ExecStart="),
     },
     Shape {
         name: "reset and new ExecStart in one file",
-        unit: "ExecStart=/usr/bin/kubelet --old\nExecStart=\nExecStart=/usr/bin/kubelet --new",
+        unit: include_str!("../shapes/07-reset-and-new-execstart-in-one-file/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet --new --node-labels=pool=rwn"),
     },
     Shape {
         name: "ExecStart set by another drop-in",
-        unit: "ExecStart=/usr/bin/kubelet --old",
-        drop_in: Some("[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --new\n"),
+        unit: include_str!("../shapes/08-execstart-set-by-another-drop-in/kubelet.service"),
+        drop_in: Some(include_str!(
+            "../shapes/08-execstart-set-by-another-drop-in/10-other.conf"
+        )),
         command: Ok("/usr/bin/kubelet --new --node-labels=pool=rwn"),
     },
     Shape {
         name: "no flag",
-        unit: "ExecStart=/usr/bin/kubelet --v=2",
+        unit: include_str!("../shapes/09-no-flag/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet --v=2 --node-labels=pool=rwn"),
     },
     Shape {
         name: "space form",
-        unit: "ExecStart=/usr/bin/kubelet --node-labels a=b",
+        unit: include_str!("../shapes/10-space-form/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet --node-labels a=b --node-labels=pool=rwn"),
     },
     Shape {
         name: "flag twice on one line",
-        unit: "ExecStart=/usr/bin/kubelet --node-labels=a=b --node-labels=c=d",
+        unit: include_str!("../shapes/11-flag-twice-on-one-line/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet --node-labels=a=b --node-labels=c=d --node-labels=pool=rwn"),
     },
     Shape {
         name: "flag twice on two lines",
-        unit: "ExecStart=/usr/bin/kubelet --node-labels=a=b \\\n --node-labels=pool=old",
+        unit: include_str!("../shapes/12-flag-twice-on-two-lines/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet --node-labels=a=b   --node-labels=pool=old --node-labels=pool=rwn"),
     },
     Shape {
         name: "blanks around =",
-        unit: "ExecStart = /usr/bin/kubelet --node-labels=a=b",
+        unit: include_str!("../shapes/13-blanks-around-equals/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet --node-labels=a=b --node-labels=pool=rwn"),
     },
     Shape {
         name: "prefixes",
-        unit: "ExecStart=-+:/usr/bin/kubelet --node-labels=a=b",
+        unit: include_str!("../shapes/14-prefixes/kubelet.service"),
         drop_in: None,
         command: Ok("-+:/usr/bin/kubelet --node-labels=a=b --node-labels=pool=rwn"),
     },
     Shape {
         name: "quotes, $$, %% and specifiers",
-        unit: "ExecStart=/usr/bin/kubelet \"--x=a b\" '--y=$$X' --z=%%i --unit=%n",
+        unit: include_str!("../shapes/15-quotes-dollars-percents-and-specifiers/kubelet.service"),
         drop_in: None,
         command: Ok("/usr/bin/kubelet \"--x=a b\" '--y=$$X' --z=%%i --unit=%n --node-labels=pool=rwn"),
     },
 ];
 
 fn machine(shape: &Shape) -> Machine {
-    let machine = Machine::with(&format!("[Service]\nType=notify\n{}\n", shape.unit), "pool=rwn\n");
+    let machine = Machine::with(shape.unit, "pool=rwn\n");
     if let Some(drop_in) = shape.drop_in {
         machine.write("/etc/systemd/system/kubelet.service.d/10-other.conf", drop_in);
     }
