@@ -17,6 +17,7 @@ mod kubeadm;
 mod labels;
 mod lint;
 mod machineconfig;
+mod node_manifest;
 mod plan;
 mod pointer;
 mod pools;
@@ -30,6 +31,7 @@ mod serve;
 mod store;
 mod token;
 mod unit;
+mod ztp;
 
 use clap::{Parser, Subcommand};
 
@@ -52,6 +54,7 @@ pub(crate) use self::{
     labels::{LabelsArgs, LabelsCheckArgs, LabelsCommand},
     lint::LintArgs,
     machineconfig::MachineConfigArgs,
+    node_manifest::{InstallName, NodeManifestArgs},
     plan::PlanArgs,
     pointer::PointerArgs,
     pools::PoolsArgs,
@@ -65,6 +68,7 @@ pub(crate) use self::{
     store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
     token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
     unit::{UnitArgs, UnitCommand, UnitFormat, UnitKubeletArgs},
+    ztp::{FormName, ZtpArgs, ZtpCheckArgs, ZtpCommand},
 };
 
 /// Gives every Kubernetes node its labels and its pool before it boots.
@@ -131,6 +135,8 @@ pub(crate) enum Command {
     Token(TokenArgs),
     Pointer(PointerArgs),
     Iso(IsoArgs),
+    Ztp(ZtpArgs),
+    NodeManifest(NodeManifestArgs),
     Store(StoreArgs),
     Labels(LabelsArgs),
     Selector(SelectorArgs),

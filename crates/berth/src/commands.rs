@@ -16,6 +16,7 @@ mod kubeadm;
 mod labels_check;
 mod lint;
 mod machineconfig;
+mod node_manifest;
 mod plan;
 mod pointer;
 mod pools;
@@ -33,6 +34,8 @@ mod token_create;
 mod token_list;
 mod token_revoke;
 mod unit_kubelet;
+mod ztp;
+mod ztp_check;
 
 use std::io::Read;
 
@@ -41,6 +44,7 @@ use berth_server::Clock;
 use crate::{
     args::{
         Command, ConfigdocsCommand, IsoCommand, LabelsCommand, RolloutCommand, StoreCommand, TokenCommand, UnitCommand,
+        ZtpCommand,
     },
     exit::Exit,
     failure::Failure,
@@ -99,6 +103,11 @@ pub(crate) fn run(
             IsoCommand::Remove(args) => iso_remove::run(&args, printer),
             IsoCommand::Restore(args) => iso_restore::run(&args, printer),
         },
+        Command::Ztp(args) => match &args.command {
+            None => ztp::run(&args, stdin, printer),
+            Some(ZtpCommand::Check(args)) => ztp_check::run(args, stdin, printer),
+        },
+        Command::NodeManifest(args) => node_manifest::run(&args, stdin, printer),
         Command::Store(args) => match args.command {
             StoreCommand::Check(args) => store::check(&args, printer),
             StoreCommand::Backup(args) => store::backup(&args, printer),

@@ -43,7 +43,7 @@ pub fn command() -> clap::Command {
 
 /// Every lint of every crate, sorted by code.
 pub fn lints() -> Vec<&'static Lint> {
-    let mut lints = [berth_documents::LINTS, berth_site::LINTS].concat();
+    let mut lints = [berth_documents::LINTS, berth_site::LINTS, berth_ztp::LINTS].concat();
     lints.sort_by_key(|lint| lint.code);
     lints
 }

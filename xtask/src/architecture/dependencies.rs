@@ -124,6 +124,10 @@ const RULES: &[Rule] = &[
         crate_name: "berth-units",
         forbidden: &[NO_INPUT_OUTPUT, SMALL],
     },
+    Rule {
+        crate_name: "berth-ztp",
+        forbidden: &[NO_INPUT_OUTPUT],
+    },
 ];
 
 /// Crates that use what they must not use, and crates that no rule speaks about.

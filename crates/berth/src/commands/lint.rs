@@ -43,9 +43,10 @@ pub(crate) fn run(args: &LintArgs, stdin: &mut dyn Read, printer: &mut Printer<'
     Ok(if tally.must_act() { Exit::No } else { Exit::Done })
 }
 
-struct LintReport<'a> {
-    sources: &'a Sources,
-    diagnostics: &'a [Diagnostic],
+/// Findings as the answer of a command.
+pub(super) struct LintReport<'a> {
+    pub(super) sources: &'a Sources,
+    pub(super) diagnostics: &'a [Diagnostic],
 }
 
 impl LintReport<'_> {

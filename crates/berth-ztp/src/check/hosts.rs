@@ -1,0 +1,365 @@
+//! Names, labels, pools and overrides of hosts.
+
+use std::collections::BTreeMap;
+
+use berth_documents::{Document, Node};
+use berth_ignition::{file_contents, parse};
+use berth_labels::{LabelSelector, LabelSelectorRequirement};
+use berth_site::REMOTE_WORKER;
+use berth_units::KUBELET_ENV_PATH;
+
+use super::{
+    CheckOptions, Findings,
+    clusters::release,
+    model::{Extra, HostView, Hub, Kind, Text, name, same_mac},
+};
+use crate::{
+    lints,
+    rules::{ANNOTATIONS_LIMIT, hostname_problem, label_problem, operator_owns, override_problem},
+    target::DETECTS_REMOTE,
+};
+
+pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findings) {
+    twice(hub, findings);
+    for host in &hub.hosts {
+        names(host, findings);
+        labels(host, options, findings);
+        pool(hub, host, findings);
+        ignition(hub, host, options, findings);
+    }
+}
+
+fn names(host: &HostView<'_>, findings: &mut Findings) {
+    if let Some(problem) = hostname_problem(host.name.text) {
+        findings.add(
+            &lints::HOSTNAME,
+            host.name.span,
+            format!("the host name `{}` is refused: {problem}", host.name.text),
+        );
+    }
+    if let Some(mac) = host.mac
+        && !host.cards.is_empty()
+        && !host.cards.iter().any(|card| same_mac(Some(*card), Some(mac)))
+    {
+        findings.add(
+            &lints::BOOT_MAC,
+            mac.span,
+            format!(
+                "`{}` boots from {}, which is not among its interfaces",
+                host.name.text, mac.text
+            ),
+        );
+    }
+}
+
+fn twice(hub: &Hub<'_>, findings: &mut Findings) {
+    type Part = for<'h, 'a> fn(&'h HostView<'a>) -> Option<Text<'a>>;
+    let parts: [(&str, Part); 3] = [
+        ("host name", |host| Some(host.name)),
+        ("MAC address", |host| host.mac),
+        ("management controller", |host| host.bmc),
+    ];
+    for (what, part) in parts {
+        let mut seen: BTreeMap<(String, String), Text<'_>> = BTreeMap::new();
+        for host in &hub.hosts {
+            let Some(text) = part(host) else { continue };
+            // Names are one cluster's; cards and controllers are the world's.
+            let scope = if what == "host name" { host.cluster } else { "" };
+            let key = (scope.to_owned(), text.text.to_ascii_lowercase());
+            match seen.get(&key) {
+                Some(first) => findings.add_related(
+                    &lints::DUPLICATE_HOST,
+                    text.span,
+                    format!("{} is the {what} of two hosts", text.text),
+                    first.span,
+                    "first here",
+                ),
+                None => {
+                    seen.insert(key, text);
+                }
+            }
+        }
+    }
+}
+
+fn labels(host: &HostView<'_>, options: &CheckOptions, findings: &mut Findings) {
+    for (key, value) in &host.labels {
+        let problem = match value.as_str() {
+            Some(text) => label_problem(key.text, Some(text)),
+            None => Some(format!("its value is {} and not a text", value.type_name())),
+        };
+        if let Some(problem) = problem {
+            findings.add(
+                &lints::LABEL,
+                key.span,
+                format!("label `{}` of `{}`: {problem}", key.text, host.name.text),
+            );
+        }
+        let declared = options.declared.as_ref().and_then(|nodes| nodes.get(host.name.text));
+        if declared.is_some_and(|labels| !labels.contains_key(key.text)) {
+            findings.add(
+                &lints::STALE_LABEL,
+                key.span,
+                format!("the site declares no label `{}` for `{}`", key.text, host.name.text),
+            );
+        }
+    }
+    if host.annotations_size > ANNOTATIONS_LIMIT {
+        findings.add(
+            &lints::LABEL,
+            host.name.span,
+            format!(
+                "the annotations of `{}` have {} bytes; 256 KiB is the limit",
+                host.name.text, host.annotations_size
+            ),
+        );
+    }
+}
+
+/// A selector as it is written.
+pub(super) fn selector(node: Option<&Node>) -> Option<LabelSelector> {
+    let node = node?;
+    let texts = |node: Option<&Node>| {
+        let items = node.and_then(Node::as_seq).unwrap_or_default();
+        items
+            .iter()
+            .filter_map(|item| Some(item.as_str()?.to_owned()))
+            .collect()
+    };
+    let labels = node.get("matchLabels").and_then(Node::as_map).into_iter().flatten();
+    let expressions = node.get("matchExpressions").and_then(Node::as_seq).unwrap_or_default();
+    let text = |item: &Node, key: &str| item.get(key).and_then(Node::as_str).unwrap_or_default().to_owned();
+    Some(LabelSelector {
+        match_labels: labels
+            .filter_map(|(key, value)| Some((key.as_str().to_owned(), value.as_str()?.to_owned())))
+            .collect(),
+        match_expressions: expressions
+            .iter()
+            .map(|item| LabelSelectorRequirement {
+                key: text(item, "key"),
+                operator: text(item, "operator"),
+                values: texts(item.get("values")),
+            })
+            .collect(),
+    })
+}
+
+fn is_custom(pool: &str) -> bool {
+    !matches!(pool, "master" | "worker" | "arbiter")
+}
+
+/// The custom pools of the extra manifests with their node selectors.
+fn custom_pools<'a>(hub: &Hub<'a>) -> Vec<(&'a str, Extra<'a>, Option<LabelSelector>)> {
+    hub.extras_of("MachineConfigPool")
+        .filter_map(|extra| Some((name(extra.document)?, extra)))
+        .filter(|(name, _)| is_custom(name))
+        .map(|(name, extra)| {
+            let node = extra.document.body().and_then(|spec| spec.get("nodeSelector"));
+            (name, extra, selector(node))
+        })
+        .collect()
+}
+
+/// Whether the host's labels, with those that every node has, satisfy a selector.
+pub(super) fn selects(selector: &LabelSelector, host: &HostView<'_>, remote: bool) -> bool {
+    let Ok(compiled) = selector.compile() else {
+        return false;
+    };
+    let role = format!("node-role.kubernetes.io/{}", host.role());
+    compiled.matches_with(|key| {
+        let own = host.labels.iter().find(|(own, _)| own.text == key);
+        match own {
+            Some((_, value)) => value.as_str(),
+            None if key == "kubernetes.io/hostname" => Some(host.name.text),
+            None if key == "kubernetes.io/os" => Some("linux"),
+            None if key == role => Some(""),
+            None if key == REMOTE_WORKER && remote => Some(""),
+            None => None,
+        }
+    })
+}
+
+fn pool(hub: &Hub<'_>, host: &HostView<'_>, findings: &mut Findings) {
+    let pools = custom_pools(hub);
+    let remote = hub.is_remote(host);
+    let matching: Vec<&str> = pools
+        .iter()
+        .filter(|(_, _, selector)| {
+            selector
+                .as_ref()
+                .is_some_and(|selector| selects(selector, host, remote))
+        })
+        .map(|(name, ..)| *name)
+        .collect();
+    if let [first, second, ..] = matching.as_slice() {
+        findings.add(
+            &lints::POOL,
+            host.name.span,
+            format!(
+                "`{}` has the labels of two custom pools, `{first}` and `{second}`",
+                host.name.text
+            ),
+        );
+    }
+    let Some(pool) = host.pool else {
+        if let (Some(first), "worker") = (matching.first(), host.role()) {
+            findings.add_with_help(
+                &lints::POOL,
+                host.name.span,
+                format!(
+                    "`{}` has the labels of pool `{first}` and boots as a worker, then reboots",
+                    host.name.text
+                ),
+                "name the pool by the annotation bmac.agent-install.openshift.io/machine-config-pool",
+            );
+        }
+        return;
+    };
+    if host.role() == "master" {
+        findings.add(
+            &lints::POOL,
+            pool.span,
+            format!("`{}` is a master: its pool is ignored without a word", host.name.text),
+        );
+        return;
+    }
+    let declared = pools.iter().find(|(name, ..)| *name == pool.text);
+    match declared {
+        None if pool.text == "worker" => findings.add_with_help(
+            &lints::POOL_MANIFEST,
+            pool.span,
+            "machine config pool worker was not found: the service looks for it among the extra manifests",
+            "leave the annotation out: a worker boots as one",
+        ),
+        None => findings.add_with_help(
+            &lints::POOL_MANIFEST,
+            pool.span,
+            format!("machine config pool {} was not found", pool.text),
+            "put the pool first in a file of its own among the extra manifests",
+        ),
+        Some((_, extra, _)) if !extra.first => findings.add_related(
+            &lints::POOL_MANIFEST,
+            pool.span,
+            format!(
+                "machine config pool {} was not found: the service reads the first document of each file only",
+                pool.text
+            ),
+            extra.document.span(),
+            "the pool, not the first of its file",
+        ),
+        Some((_, _, selector)) => {
+            if selector
+                .as_ref()
+                .is_some_and(|selector| !selects(selector, host, remote))
+            {
+                findings.add(
+                    &lints::POOL,
+                    pool.span,
+                    format!(
+                        "`{}` has no labels that satisfy the nodeSelector of pool `{}`: the node goes back to worker",
+                        host.name.text, pool.text
+                    ),
+                );
+            }
+        }
+    }
+}
+
+fn ignition(hub: &Hub<'_>, host: &HostView<'_>, options: &CheckOptions, findings: &mut Findings) {
+    let Some(text) = host.ignition else { return };
+    let who = host.name.text;
+    if host.kind == Kind::Instance && text.text.contains('\'') {
+        findings.add_with_help(
+            &lints::OVERRIDE,
+            text.span,
+            format!("the override of `{who}` has an apostrophe, which ends the quotes of the template around it"),
+            "write \\u0027",
+        );
+    }
+    let value = match override_problem(text.text) {
+        Ok(value) => Some(value),
+        Err(problem) => {
+            findings.add(
+                &lints::OVERRIDE,
+                text.span,
+                format!("the override of `{who}` is refused: {problem}"),
+            );
+            serde_json::from_str(text.text).ok()
+        }
+    };
+    let Some(value) = value else { return };
+    let paths = value.pointer("/storage/files").and_then(serde_json::Value::as_array);
+    let paths = paths.into_iter().flatten().filter_map(|file| file["path"].as_str());
+    for path in paths {
+        let role = host.pool.map_or(host.role(), |pool| pool.text);
+        let by_config = hub.extras_of("MachineConfig").find(|extra| {
+            let roles = [Some(role), Some("worker").filter(|_| host.role() == "worker")];
+            roles.contains(&config_role(extra.document)) && writes(extra.document, path)
+        });
+        if let Some(config) = by_config {
+            findings.add_related(
+                &lints::OVERRIDE_PATH,
+                text.span,
+                format!(
+                    "{path} is also in the config of the pool of `{who}`, which wins at first boot: this has no effect"
+                ),
+                config.document.span(),
+                "the machine config",
+            );
+        } else if operator_owns(path) {
+            findings.add_with_help(
+                &lints::OVERRIDE_PATH,
+                text.span,
+                format!("{path} is a file of the operator's templates, which win at first boot: this has no effect on `{who}`"),
+                "put it into a MachineConfig of the host's pool",
+            );
+        }
+    }
+    let Some(cluster) = hub.cluster_of(host) else { return };
+    if !hub.is_remote(host) || release(cluster, options).is_some_and(|release| release < DETECTS_REMOTE) {
+        return;
+    }
+    let config = parse(&value).config;
+    let file = config.as_ref().and_then(|config| config.find_file(KUBELET_ENV_PATH));
+    let Some(contents) = file.and_then(|file| file_contents(file).ok()) else {
+        return;
+    };
+    let contents = String::from_utf8_lossy(&contents);
+    let after = contents
+        .split_once(REMOTE_WORKER)
+        .map(|(_, after)| after.strip_prefix('=').unwrap_or(after));
+    let value = after.map(|after| after.split([',', '"', '\'', '\n', ' ']).next().unwrap_or_default());
+    match value {
+        None => findings.add(
+            &lints::REMOTE_LABEL,
+            text.span,
+            format!("`{who}` is remote, and the file with its labels hides {REMOTE_WORKER}: routers may land there"),
+        ),
+        Some("") => {}
+        Some(value) => findings.add(
+            &lints::REMOTE_LABEL,
+            text.span,
+            format!(
+                "`{who}` is remote and has {REMOTE_WORKER}={value}: only an empty value keeps the default router away"
+            ),
+        ),
+    }
+}
+
+pub(super) fn config_role(document: &Document) -> Option<&str> {
+    document.labels()?.get(berth_pools::ROLE_LABEL)?.as_str()
+}
+
+/// The files of a machine config.
+pub(super) fn config_files(document: &Document) -> &[Node] {
+    let files = document
+        .body()
+        .and_then(|spec| spec.at(&["config", "storage", "files"]));
+    files.and_then(Node::as_seq).unwrap_or_default()
+}
+
+fn writes(document: &Document, path: &str) -> bool {
+    config_files(document)
+        .iter()
+        .any(|file| file.get("path").and_then(Node::as_str) == Some(path))
+}

@@ -1,0 +1,456 @@
+//! Clusters, hosts and extra manifests, whatever form they are written in.
+
+use std::net::IpAddr;
+
+use berth_documents::{Document, Node, Span};
+use berth_site::Release;
+
+use super::nested::NestedFile;
+use crate::names::{BMAC, NODE_LABEL};
+
+/// A text and its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<'a> {
+    pub(super) text: &'a str,
+    pub(super) span: Span,
+}
+
+/// The form of a host or cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Raw,
+    Instance,
+    SiteConfig,
+}
+
+/// A machine.
+#[derive(Debug)]
+pub(super) struct HostView<'a> {
+    pub(super) kind: Kind,
+    /// The cluster's name, or the namespace.
+    pub(super) cluster: &'a str,
+    pub(super) name: Text<'a>,
+    pub(super) role: Option<Text<'a>>,
+    pub(super) mac: Option<Text<'a>>,
+    pub(super) bmc: Option<Text<'a>>,
+    pub(super) pool: Option<Text<'a>>,
+    /// Keys of labels and their values.
+    pub(super) labels: Vec<(Text<'a>, &'a Node)>,
+    pub(super) ignition: Option<Text<'a>>,
+    /// MAC addresses of its static network.
+    pub(super) cards: Vec<Text<'a>>,
+    pub(super) addresses: Vec<IpAddr>,
+    pub(super) annotations_size: usize,
+}
+
+impl HostView<'_> {
+    /// The role; a ClusterInstance and a SiteConfig take a master where none is written.
+    pub(super) fn role(&self) -> &str {
+        let otherwise = if self.kind == Kind::Raw {
+            "auto-assign"
+        } else {
+            "master"
+        };
+        self.role.map_or(otherwise, |role| role.text)
+    }
+}
+
+/// A cluster.
+#[derive(Debug)]
+pub(super) struct ClusterView<'a> {
+    pub(super) kind: Kind,
+    pub(super) name: &'a str,
+    pub(super) span: Span,
+    pub(super) machine: Vec<Text<'a>>,
+    pub(super) pods: Vec<(Text<'a>, Option<i64>)>,
+    pub(super) services: Vec<Text<'a>>,
+    pub(super) api: Vec<Text<'a>>,
+    pub(super) ingress: Vec<Text<'a>>,
+    pub(super) user_lb: Option<Span>,
+    pub(super) user_networking: bool,
+    pub(super) platform: Option<&'a str>,
+    pub(super) masters_schedulable: Option<bool>,
+    pub(super) requirements: Option<&'a Node>,
+    pub(super) ignored_host: Option<Text<'a>>,
+    pub(super) ignored_cluster: Option<Text<'a>>,
+    pub(super) references: Vec<Text<'a>>,
+    pub(super) release: Option<Release>,
+    pub(super) base_domain: Option<&'a str>,
+}
+
+impl ClusterView<'_> {
+    /// Whether nodes of the cluster move the VIPs.
+    pub(super) fn moves_vips(&self) -> bool {
+        self.user_lb.is_none() && !self.user_networking && !self.api.is_empty()
+    }
+
+    pub(super) fn vips(&self) -> impl Iterator<Item = IpAddr> {
+        self.api
+            .iter()
+            .chain(&self.ingress)
+            .filter_map(|vip| vip.text.parse().ok())
+    }
+}
+
+/// An object that goes into the new cluster.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extra<'a> {
+    pub(super) document: &'a Document,
+    /// The file it is in, where it is in a ConfigMap.
+    pub(super) file: Option<&'a NestedFile>,
+    /// Whether it is the first of its file.
+    pub(super) first: bool,
+}
+
+/// Everything.
+#[derive(Debug)]
+pub(super) struct Hub<'a> {
+    pub(super) documents: &'a [Document],
+    pub(super) files: &'a [NestedFile],
+    pub(super) clusters: Vec<ClusterView<'a>>,
+    pub(super) hosts: Vec<HostView<'a>>,
+    pub(super) extras: Vec<Extra<'a>>,
+}
+
+/// Kinds that belong into the cluster and not on the hub.
+const CLUSTER_KINDS: &[&str] = &[
+    "MachineConfigPool",
+    "MachineConfig",
+    "KubeletConfig",
+    "IngressController",
+    "EgressIP",
+    "Node",
+];
+
+impl<'a> Hub<'a> {
+    pub(super) fn read(documents: &'a [Document], files: &'a [NestedFile]) -> Self {
+        let mut hub = Self {
+            documents,
+            files,
+            clusters: Vec::new(),
+            hosts: Vec::new(),
+            extras: Vec::new(),
+        };
+        for document in documents {
+            match (document.kind(), document.api_group()) {
+                ("AgentClusterInstall", _) => hub.raw_cluster(document),
+                ("BareMetalHost", _) => hub.bare_metal_host(document),
+                ("ClusterInstance", _) => hub.instance(document),
+                ("SiteConfig", "ran.openshift.io") => hub.site_config(document),
+                (kind, _) if CLUSTER_KINDS.contains(&kind) => hub.extras.push(Extra {
+                    document,
+                    file: None,
+                    first: document.index == 0,
+                }),
+                _ => {}
+            }
+        }
+        for file in files {
+            hub.extras.extend(file.documents.iter().map(|document| Extra {
+                document,
+                file: Some(file),
+                first: document.index == 0,
+            }));
+        }
+        hub
+    }
+
+    pub(super) fn of_kind(&self, kind: &'static str) -> impl Iterator<Item = &'a Document> {
+        self.documents.iter().filter(move |document| document.kind() == kind)
+    }
+
+    pub(super) fn extras_of(&self, kind: &'static str) -> impl Iterator<Item = Extra<'a>> {
+        self.extras
+            .iter()
+            .copied()
+            .filter(move |extra| extra.document.kind() == kind)
+    }
+
+    pub(super) fn hosts_of(&self, cluster: &str) -> impl Iterator<Item = &HostView<'a>> {
+        self.hosts.iter().filter(move |host| host.cluster == cluster)
+    }
+
+    pub(super) fn cluster_of(&self, host: &HostView<'_>) -> Option<&ClusterView<'a>> {
+        self.clusters.iter().find(|cluster| cluster.name == host.cluster)
+    }
+
+    /// Whether the host will call itself remote, if the release lets it.
+    pub(super) fn is_remote(&self, host: &HostView<'_>) -> bool {
+        let Some(cluster) = self.cluster_of(host).filter(|cluster| cluster.moves_vips()) else {
+            return false;
+        };
+        let networks: Vec<ipnet::IpNet> = cluster
+            .machine
+            .iter()
+            .filter_map(|network| network.text.parse().ok())
+            .filter(|network: &ipnet::IpNet| cluster.vips().any(|vip| network.contains(&vip)))
+            .collect();
+        !networks.is_empty()
+            && !host.addresses.is_empty()
+            && !host
+                .addresses
+                .iter()
+                .any(|address| networks.iter().any(|network| network.contains(address)))
+    }
+
+    fn raw_cluster(&mut self, document: &'a Document) {
+        let Some(spec) = document.body() else { return };
+        let mut cluster = networks(spec, Kind::Raw);
+        cluster.name = namespace(document).or(name(document)).unwrap_or_default();
+        cluster.span = document.name().map_or(document.span(), |(_, span)| span);
+        if let Some(networking) = spec.get("networking") {
+            let below = networks(networking, Kind::Raw);
+            (cluster.machine, cluster.pods, cluster.services) = (below.machine, below.pods, below.services);
+            cluster.user_networking = networking.get("userManagedNetworking").and_then(Node::as_bool) == Some(true);
+        }
+        cluster.user_networking |= cluster.platform == Some("None");
+        cluster.user_lb = spec
+            .at(&["loadBalancer", "type"])
+            .filter(|node| node.as_str() == Some("UserManaged"))
+            .map(|node| node.span);
+        cluster.requirements = spec.get("provisionRequirements");
+        cluster.ignored_host = annotation(document, crate::names::IGNORED_HOST);
+        cluster.ignored_cluster = annotation(document, crate::names::IGNORED_CLUSTER);
+        cluster.release = text_at(spec, &["imageSetRef", "name"]).and_then(|text| release_in(text.text));
+        cluster.references = names(spec.get("manifestsConfigMapRefs"));
+        cluster
+            .references
+            .extend(text_at(spec, &["manifestsConfigMapRef", "name"]));
+        let deployment = self
+            .of_kind("ClusterDeployment")
+            .find(|it| namespace(it) == namespace(document));
+        cluster.base_domain = deployment
+            .and_then(Document::body)
+            .and_then(|spec| Some(text_at(spec, &["baseDomain"])?.text));
+        self.clusters.push(cluster);
+    }
+
+    fn bare_metal_host(&mut self, document: &'a Document) {
+        let (Some(own), Some(spec)) = (document.name(), document.body()) else {
+            return;
+        };
+        let own = Text {
+            text: own.0,
+            span: own.1,
+        };
+        let bmac = |what: &str| annotation(document, &format!("{BMAC}/{what}"));
+        let annotations = document.annotations();
+        let labels = annotations.into_iter().flatten().filter_map(|(key, node)| {
+            let text = key.text.strip_prefix(NODE_LABEL)?;
+            Some((Text { text, span: key.span }, node))
+        });
+        let mac = text_at(spec, &["bootMACAddress"]);
+        let network = self.of_kind("NMStateConfig").find(|config| {
+            namespace(config) == namespace(document)
+                && (cards(config.body()).iter().any(|card| same_mac(Some(*card), mac))
+                    || name(config) == Some(own.text))
+        });
+        let network = network.and_then(Document::body);
+        self.hosts.push(HostView {
+            kind: Kind::Raw,
+            cluster: namespace(document).unwrap_or_default(),
+            name: bmac("hostname").unwrap_or(own),
+            role: bmac("role"),
+            mac,
+            bmc: text_at(spec, &["bmc", "address"]),
+            pool: bmac("machine-config-pool"),
+            labels: labels.collect(),
+            ignition: bmac("ignition-config-overrides"),
+            cards: cards(network),
+            addresses: addresses(network.and_then(|spec| spec.get("config"))),
+            annotations_size: annotations
+                .into_iter()
+                .flatten()
+                .map(|(key, node)| key.text.len() + node.as_str().map_or(0, str::len))
+                .sum(),
+        });
+    }
+
+    fn instance(&mut self, document: &'a Document) {
+        let Some(spec) = document.body() else { return };
+        let mut cluster = networks(spec, Kind::Instance);
+        cluster.name = text_at(spec, &["clusterName"])
+            .map(|it| it.text)
+            .or(name(document))
+            .unwrap_or_default();
+        cluster.span = document.name().map_or(document.span(), |(_, span)| span);
+        cluster.user_networking = cluster.platform == Some("None");
+        let annotations = spec.at(&["extraAnnotations", "AgentClusterInstall"]);
+        let ignored = |key: &str| annotations.and_then(|map| text_at(map, &[key]));
+        cluster.ignored_host = ignored(crate::names::IGNORED_HOST);
+        cluster.ignored_cluster = ignored(crate::names::IGNORED_CLUSTER);
+        cluster.release = text_at(spec, &["clusterImageSetNameRef"]).and_then(|text| release_in(text.text));
+        cluster.references = names(spec.get("extraManifestsRefs"));
+        cluster.base_domain = text_at(spec, &["baseDomain"]).map(|text| text.text);
+        let name = cluster.name;
+        self.clusters.push(cluster);
+        self.nodes(spec, name, Kind::Instance);
+    }
+
+    fn site_config(&mut self, document: &'a Document) {
+        let Some(spec) = document.body() else { return };
+        for entry in spec.get("clusters").and_then(Node::as_seq).unwrap_or_default() {
+            let mut cluster = networks(entry, Kind::SiteConfig);
+            let named = text_at(entry, &["clusterName"]);
+            cluster.name = named.map(|it| it.text).unwrap_or_default();
+            cluster.span = named.map_or(entry.span, |it| it.span);
+            cluster.release = text_at(entry, &["clusterImageSetNameRef"])
+                .or(text_at(spec, &["clusterImageSetNameRef"]))
+                .and_then(|text| release_in(text.text));
+            cluster.base_domain = text_at(spec, &["baseDomain"]).map(|text| text.text);
+            let name = cluster.name;
+            self.clusters.push(cluster);
+            self.nodes(entry, name, Kind::SiteConfig);
+        }
+    }
+
+    fn nodes(&mut self, spec: &'a Node, cluster: &'a str, kind: Kind) {
+        let pool_key = format!("{BMAC}/machine-config-pool");
+        for node in spec.get("nodes").and_then(Node::as_seq).unwrap_or_default() {
+            let Some(name) = text_at(node, &["hostName"]) else {
+                continue;
+            };
+            let labels = node.get("nodeLabels").and_then(Node::as_map).into_iter().flatten();
+            let network = node.get("nodeNetwork");
+            self.hosts.push(HostView {
+                kind,
+                cluster,
+                name,
+                role: text_at(node, &["role"]),
+                mac: text_at(node, &["bootMACAddress"]),
+                bmc: text_at(node, &["bmcAddress"]),
+                pool: text_at(node, &["extraAnnotations", "BareMetalHost", &pool_key])
+                    .or(text_at(node, &["crAnnotations", "add", "BareMetalHost", &pool_key])),
+                labels: labels
+                    .map(|(key, value)| {
+                        let text = key.as_str();
+                        (Text { text, span: key.span }, value)
+                    })
+                    .collect(),
+                ignition: text_at(node, &["ignitionConfigOverride"]),
+                cards: cards(network),
+                addresses: addresses(network.and_then(|network| network.get("config"))),
+                annotations_size: 0,
+            });
+        }
+    }
+}
+
+/// What all three forms write alike. `span` is filled in by the caller.
+fn networks(spec: &Node, kind: Kind) -> ClusterView<'_> {
+    let vips = |plural: &str, singular: &str| {
+        let list = texts(spec.get(plural));
+        if list.is_empty() {
+            text_at(spec, &[singular]).into_iter().collect()
+        } else {
+            list
+        }
+    };
+    let pods = spec.get("clusterNetwork").and_then(Node::as_seq).unwrap_or_default();
+    ClusterView {
+        kind,
+        name: "",
+        span: spec.span,
+        machine: texts(spec.get("machineNetwork")),
+        pods: pods
+            .iter()
+            .filter_map(|entry| {
+                Some((
+                    text_at(entry, &["cidr"])?,
+                    entry.get("hostPrefix").and_then(Node::as_i64),
+                ))
+            })
+            .collect(),
+        services: texts(spec.get("serviceNetwork")),
+        api: vips("apiVIPs", "apiVIP"),
+        ingress: vips("ingressVIPs", "ingressVIP"),
+        user_lb: None,
+        user_networking: false,
+        platform: text_at(spec, &["platformType"]).map(|text| text.text),
+        masters_schedulable: spec.get("mastersSchedulable").and_then(Node::as_bool),
+        requirements: None,
+        ignored_host: None,
+        ignored_cluster: None,
+        references: Vec::new(),
+        release: None,
+        base_domain: None,
+    }
+}
+
+pub(super) fn name(document: &Document) -> Option<&str> {
+    document.name().map(|(name, _)| name)
+}
+
+pub(super) fn namespace(document: &Document) -> Option<&str> {
+    document.root.at(&["metadata", "namespace"]).and_then(Node::as_str)
+}
+
+pub(super) fn text_at<'a>(node: &'a Node, path: &[&str]) -> Option<Text<'a>> {
+    let node = node.at(path)?;
+    let text = node.as_str()?;
+    Some(Text { text, span: node.span })
+}
+
+pub(super) fn annotation<'a>(document: &'a Document, key: &str) -> Option<Text<'a>> {
+    let node = document.annotations()?.get(key)?;
+    let text = node.as_str()?;
+    Some(Text { text, span: node.span })
+}
+
+/// Texts of a list, plain or as `cidr` of objects.
+pub(super) fn texts(node: Option<&Node>) -> Vec<Text<'_>> {
+    let items = node.and_then(Node::as_seq).unwrap_or_default();
+    items
+        .iter()
+        .filter_map(|item| match item.as_str() {
+            Some(text) => Some(Text { text, span: item.span }),
+            None => text_at(item, &["cidr"]),
+        })
+        .collect()
+}
+
+fn names(node: Option<&Node>) -> Vec<Text<'_>> {
+    let items = node.and_then(Node::as_seq).unwrap_or_default();
+    items.iter().filter_map(|item| text_at(item, &["name"])).collect()
+}
+
+fn cards(network: Option<&Node>) -> Vec<Text<'_>> {
+    let list = network.and_then(|spec| spec.get("interfaces")).and_then(Node::as_seq);
+    let list = list.unwrap_or_default();
+    list.iter().filter_map(|item| text_at(item, &["macAddress"])).collect()
+}
+
+/// The static addresses of an nmstate config.
+fn addresses(config: Option<&Node>) -> Vec<IpAddr> {
+    let interfaces = config
+        .and_then(|config| config.get("interfaces"))
+        .and_then(Node::as_seq);
+    let mut found = Vec::new();
+    for interface in interfaces.unwrap_or_default() {
+        for family in ["ipv4", "ipv6"] {
+            let list = interface
+                .at(&[family, "address"])
+                .and_then(Node::as_seq)
+                .unwrap_or_default();
+            found.extend(
+                list.iter()
+                    .filter_map(|entry| text_at(entry, &["ip"])?.text.parse::<IpAddr>().ok()),
+            );
+        }
+    }
+    found
+}
+
+pub(super) fn same_mac(a: Option<Text<'_>>, b: Option<Text<'_>>) -> bool {
+    matches!((a, b), (Some(a), Some(b)) if a.text.eq_ignore_ascii_case(b.text))
+}
+
+/// The release in a name such as `openshift-v4.9.12` or `img4.18-x86`.
+fn release_in(name: &str) -> Option<Release> {
+    let at = name.find("4.")?;
+    let rest = name.get(at..)?;
+    let length = rest
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(rest.len());
+    rest.get(..length)?.trim_end_matches('.').parse().ok()
+}

@@ -1,0 +1,389 @@
+//! Objects that name each other: hosts and images, networks, secrets, the hub's own settings.
+
+use std::collections::BTreeMap;
+
+use berth_documents::{Document, Node};
+
+use super::{
+    Findings,
+    model::{Hub, name, namespace, text_at},
+};
+use crate::{lints, names::INFRA_ENV};
+
+/// Where hosts are seen without `watchAllNamespaces`.
+const MACHINE_API: &str = "openshift-machine-api";
+
+pub(super) fn check(hub: &Hub<'_>, findings: &mut Findings) {
+    for document in hub.documents {
+        match document.kind() {
+            "BareMetalHost" => infra_env_of(hub, document, findings),
+            "InfraEnv" => infra_env(hub, document, findings),
+            "NMStateConfig" => nmstate(hub, document, findings),
+            "AgentServiceConfig" => service(document, findings),
+            "Provisioning" => provisioning(hub, document, findings),
+            "Secret" => secret(hub, document, findings),
+            "AgentClusterInstall" => install(document, findings),
+            "ClusterInstance" => instance(document, findings),
+            _ => {}
+        }
+    }
+    mixed(hub, findings);
+    pull_secrets(hub, findings);
+}
+
+fn infra_env_of(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
+    let span = document.name().map_or(document.span(), |(_, span)| span);
+    let host = name(document).unwrap_or_default();
+    let label = document.labels().and_then(|labels| labels.get(INFRA_ENV));
+    let Some((node, wanted)) = label.and_then(|node| Some((node, node.as_str()?))) else {
+        findings.add_with_help(
+            &lints::INFRA_ENV,
+            span,
+            format!("host `{host}` has no label {INFRA_ENV}, so it never boots the image"),
+            "name the InfraEnv of its namespace",
+        );
+        return;
+    };
+    let mut known = hub.of_kind("InfraEnv").peekable();
+    // Without any InfraEnv the folder holds only a part of the set.
+    if known.peek().is_none() {
+        return;
+    }
+    if !known.any(|env| name(env) == Some(wanted) && namespace(env) == namespace(document)) {
+        findings.add(
+            &lints::INFRA_ENV,
+            node.span,
+            format!(
+                "there is no InfraEnv `{wanted}` in namespace `{}`, so host `{host}` never boots the image",
+                namespace(document).unwrap_or_default()
+            ),
+        );
+    }
+}
+
+fn selector(env: &Document) -> Option<(&Node, BTreeMap<&str, &str>)> {
+    let node = env.body()?.get("nmStateConfigLabelSelector")?;
+    let labels = node.get("matchLabels").and_then(Node::as_map).into_iter().flatten();
+    let labels = labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+    Some((node, labels.collect()))
+}
+
+fn infra_env(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
+    let Some(spec) = document.body() else { return };
+    if let Some(field) = spec.get("agentLabelSelector") {
+        findings.add_with_help(
+            &lints::FIELD,
+            field.span,
+            "an InfraEnv has `agentLabelSelector` in its status only; in spec it is dropped",
+            "remove it; labels for the agents go into `agentLabels`",
+        );
+    }
+    let static_networks = hub
+        .of_kind("NMStateConfig")
+        .any(|config| namespace(config) == namespace(document));
+    let empty = selector(document).is_none_or(|(_, labels)| labels.is_empty());
+    if static_networks && empty {
+        findings.add(
+            &lints::NMSTATE,
+            spec.get("nmStateConfigLabelSelector")
+                .map_or(document.span(), |node| node.span),
+            "the namespace has NMStateConfigs, and the InfraEnv selects none: static networks are not applied",
+        );
+    }
+}
+
+fn nmstate(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
+    let span = document.name().map_or(document.span(), |(_, span)| span);
+    let label = |key: &str| document.labels()?.get(key)?.as_str();
+    let envs: Vec<&Document> = hub
+        .of_kind("InfraEnv")
+        .filter(|env| namespace(env) == namespace(document))
+        .collect();
+    let selected = envs.iter().any(|env| {
+        selector(env).is_some_and(|(_, labels)| {
+            !labels.is_empty() && labels.iter().all(|(key, value)| label(key) == Some(value))
+        })
+    });
+    if !envs.is_empty() && !selected {
+        findings.add(
+            &lints::NMSTATE,
+            span,
+            format!(
+                "no InfraEnv of the namespace selects NMStateConfig `{}` by its labels: the network is not applied",
+                name(document).unwrap_or_default()
+            ),
+        );
+    }
+    let Some(spec) = document.body() else { return };
+    let list = |node: Option<&'_ Node>| node.and_then(Node::as_seq).map(<[Node]>::to_vec).unwrap_or_default();
+    let mapped = list(spec.get("interfaces"));
+    let mapped: Vec<&str> = mapped
+        .iter()
+        .filter_map(|item| Some(text_at(item, &["name"])?.text))
+        .collect();
+    if mapped.is_empty() {
+        findings.add(
+            &lints::NMSTATE,
+            span,
+            "at least one interface with its MAC address must be provided",
+        );
+    }
+    for interface in list(spec.at(&["config", "interfaces"])) {
+        let (Some(card), Some(kind)) = (text_at(&interface, &["name"]), text_at(&interface, &["type"])) else {
+            continue;
+        };
+        if kind.text == "ethernet" && !mapped.contains(&card.text) {
+            findings.add(
+                &lints::NMSTATE,
+                card.span,
+                format!(
+                    "interface `{}` is in the config and has no MAC address in `interfaces`",
+                    card.text
+                ),
+            );
+        }
+    }
+}
+
+/// The service looks for networks in all namespaces.
+fn mixed(hub: &Hub<'_>, findings: &mut Findings) {
+    let mut seen: BTreeMap<Vec<(&str, &str)>, &Document> = BTreeMap::new();
+    for env in hub.of_kind("InfraEnv") {
+        let Some((node, labels)) = selector(env).filter(|(_, labels)| !labels.is_empty()) else {
+            continue;
+        };
+        let key: Vec<(&str, &str)> = labels.into_iter().collect();
+        match seen.get(&key) {
+            Some(other) if namespace(other) != namespace(env) => findings.add_related(
+                &lints::NMSTATE_MIXED,
+                node.span,
+                format!(
+                    "InfraEnv `{}` selects the same NMStateConfigs as `{}` of namespace `{}`: the service looks in all namespaces",
+                    name(env).unwrap_or_default(),
+                    name(other).unwrap_or_default(),
+                    namespace(other).unwrap_or_default()
+                ),
+                other.span(),
+                "the other",
+            ),
+            Some(_) => {}
+            None => {
+                seen.insert(key, env);
+            }
+        }
+    }
+}
+
+fn service(document: &Document, findings: &mut Findings) {
+    if let Some((given, span)) = document.name()
+        && given != "agent"
+    {
+        findings.add_with_help(
+            &lints::HUB,
+            span,
+            format!("an AgentServiceConfig named `{given}` is refused: Invalid name"),
+            "name it `agent`",
+        );
+    }
+    let images = document
+        .body()
+        .and_then(|spec| spec.get("osImages"))
+        .and_then(Node::as_seq);
+    for image in images.unwrap_or_default() {
+        if let Some(field) = image.get("rootFSUrl") {
+            findings.add(
+                &lints::FIELD,
+                field.span,
+                "`rootFSUrl` is ignored: the image is taken from `url`",
+            );
+        }
+    }
+}
+
+fn provisioning(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
+    let watches = document.body().and_then(|spec| spec.get("watchAllNamespaces"));
+    let elsewhere = hub
+        .of_kind("BareMetalHost")
+        .find(|host| namespace(host) != Some(MACHINE_API));
+    if let Some(host) = elsewhere
+        && watches.and_then(Node::as_bool) != Some(true)
+    {
+        findings.add_with_help(
+            &lints::HUB,
+            watches.map_or(document.span(), |node| node.span),
+            format!(
+                "hosts of namespace `{}` are not looked at: `watchAllNamespaces` is not true",
+                namespace(host).unwrap_or_default()
+            ),
+            "set `watchAllNamespaces: true`",
+        );
+    }
+}
+
+fn secret(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
+    let span = document.name().map_or(document.span(), |(_, span)| span);
+    let own = name(document).unwrap_or_default();
+    let find = |key: &str| {
+        let at = |map: &str| document.root.get(map).and_then(|map| map.get(key));
+        at("data").or(at("stringData"))
+    };
+    if let Some(kind) = find("type") {
+        findings.add_with_help(
+            &lints::SECRET,
+            kind.span,
+            "`type` is a field of the Secret itself; here it is one of its values",
+            "move it to the top level",
+        );
+    }
+    let is_pull = find(".dockerconfigjson").is_some();
+    if is_pull {
+        return;
+    }
+    let users: Vec<&Document> = hub
+        .of_kind("BareMetalHost")
+        .filter(|host| {
+            host.body()
+                .and_then(|spec| text_at(spec, &["bmc", "credentialsName"]))
+                .is_some_and(|it| it.text == own)
+        })
+        .collect();
+    let Some(user) = users.first() else { return };
+    for key in ["username", "password"] {
+        if find(key).is_none() {
+            findings.add(
+                &lints::SECRET,
+                span,
+                format!("Secret `{own}` is for a management controller and has no `{key}`"),
+            );
+        }
+    }
+    if !users.iter().any(|user| namespace(user) == namespace(document)) {
+        findings.add(
+            &lints::SECRET,
+            span,
+            format!(
+                "Secret `{own}` is in namespace `{}`, and the host that names it in `{}`",
+                namespace(document).unwrap_or_default(),
+                namespace(user).unwrap_or_default()
+            ),
+        );
+    }
+}
+
+fn pull_secrets(hub: &Hub<'_>, findings: &mut Findings) {
+    let secrets: Vec<&Document> = hub.of_kind("Secret").collect();
+    for document in hub.documents {
+        if !matches!(document.kind(), "ClusterDeployment" | "InfraEnv" | "ClusterInstance") {
+            continue;
+        }
+        let Some(wanted) = document
+            .body()
+            .and_then(|spec| text_at(spec, &["pullSecretRef", "name"]))
+        else {
+            continue;
+        };
+        let named: Vec<&&Document> = secrets
+            .iter()
+            .filter(|secret| name(secret) == Some(wanted.text))
+            .collect();
+        if !named.is_empty() && !named.iter().any(|secret| namespace(secret) == namespace(document)) {
+            findings.add(
+                &lints::SECRET,
+                wanted.span,
+                format!(
+                    "Secret `{}` is not in namespace `{}`, where it is looked for",
+                    wanted.text,
+                    namespace(document).unwrap_or_default()
+                ),
+            );
+        }
+    }
+}
+
+fn install(document: &Document, findings: &mut Findings) {
+    let Some(spec) = document.body() else { return };
+    for (old, new) in [
+        ("apiVIP", "apiVIPs"),
+        ("ingressVIP", "ingressVIPs"),
+        ("manifestsConfigMapRef", "manifestsConfigMapRefs"),
+    ] {
+        let Some((key, node)) = spec.as_map().and_then(|map| map.get_key_value(old)) else {
+            continue;
+        };
+        findings.add(
+            &lints::FIELD,
+            key.span,
+            format!("`{old}` has given way to the list `{new}`"),
+        );
+        let first = spec.get(new).and_then(Node::as_seq).and_then(<[Node]>::first);
+        if let (Some(first), Some(text)) = (first.and_then(Node::as_str), node.as_str())
+            && first != text
+        {
+            findings.add(
+                &lints::NETWORK,
+                node.span,
+                format!("{old} must be the same as the first element of {new}"),
+            );
+        }
+    }
+    let services = spec.at(&["networking", "serviceNetwork"]).and_then(Node::as_seq);
+    for entry in services
+        .unwrap_or_default()
+        .iter()
+        .filter(|entry| entry.as_map().is_some())
+    {
+        findings.add_with_help(
+            &lints::FIELD,
+            entry.span,
+            "an AgentClusterInstall has plain texts in `serviceNetwork`",
+            "write `- 172.30.0.0/16`",
+        );
+    }
+}
+
+fn instance(document: &Document, findings: &mut Findings) {
+    let Some(spec) = document.body() else { return };
+    for entry in spec.get("serviceNetwork").and_then(Node::as_seq).unwrap_or_default() {
+        if entry.as_str().is_some() {
+            findings.add_with_help(
+                &lints::FIELD,
+                entry.span,
+                "a ClusterInstance has objects in `serviceNetwork`",
+                "write `- cidr: 172.30.0.0/16`",
+            );
+        }
+    }
+    for (old, new) in [("apiVIP", "apiVIPs"), ("ingressVIP", "ingressVIPs")] {
+        if let Some((key, _)) = spec.as_map().and_then(|map| map.get_key_value(old)) {
+            findings.add(
+                &lints::FIELD,
+                key.span,
+                format!("a ClusterInstance has no `{old}`: use the list `{new}`"),
+            );
+        }
+    }
+    for maps in ["extraAnnotations", "extraLabels"] {
+        let Some(above) = spec.get(maps) else { continue };
+        for node in spec.get("nodes").and_then(Node::as_seq).unwrap_or_default() {
+            for (kind, own) in node.get(maps).and_then(Node::as_map).into_iter().flatten() {
+                let Some(hidden) = above.get(kind.as_str()).and_then(Node::as_map) else {
+                    continue;
+                };
+                let lost = hidden.iter().find(|(key, _)| own.get(key.as_str()).is_none());
+                if let Some((lost, _)) = lost {
+                    findings.add_related(
+                        &lints::HIDDEN_ANNOTATIONS,
+                        kind.span,
+                        format!(
+                            "this hides `{}` of the cluster's {maps} for {}",
+                            lost.as_str(),
+                            kind.as_str()
+                        ),
+                        lost.span,
+                        "hidden",
+                    );
+                }
+            }
+        }
+    }
+}

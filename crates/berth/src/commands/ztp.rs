@@ -1,0 +1,115 @@
+//! `berth ztp`: the manifests with which a hub installs the site's cluster.
+
+mod folder;
+
+use std::{io::Read, path::Path};
+
+use berth_documents::{Diagnostic, Document, Sources, parse};
+use berth_labels::Flavour;
+use berth_site::{Resolver, check};
+use berth_ztp::{Converted, Form, Manifest, Manifests, ZtpInput, ZtpOptions, convert, is_site_config, manifests};
+use serde_json::Value;
+
+use crate::{
+    args::{ArtefactFormat, FormName, ZtpArgs},
+    exit::Exit,
+    failure::Failure,
+    findings, input,
+    output::Printer,
+    site::Loaded,
+};
+
+/// Runs the command.
+pub(crate) fn run(args: &ZtpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    let texts = input::read_text(&args.paths, stdin).map_err(Failure::Input)?;
+    let (sources, documents) = parsed(&texts);
+    let made = if documents.iter().any(is_site_config) {
+        let Converted {
+            manifests,
+            notes,
+            diagnostics,
+        } = convert(&documents);
+        let exit = findings::show_errors(printer, &sources, diagnostics)?;
+        if exit != Exit::Done {
+            return Ok(exit);
+        }
+        Manifests {
+            manifests,
+            notes,
+            diagnostics: Vec::new(),
+        }
+    } else {
+        match from_site(args, Loaded::from_texts(texts), printer)? {
+            Some(made) => made,
+            None => return Ok(Exit::No),
+        }
+    };
+    if args.output == Path::new("-") {
+        stream(args.format, &made.manifests, printer)?;
+    } else {
+        folder::write(&args.output, &made.manifests, printer)?;
+    }
+    for note in &made.notes {
+        printer.note(note)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn parsed(texts: &[(String, String)]) -> (Sources, Vec<Document>) {
+    let mut sources = Sources::new();
+    let mut documents = Vec::new();
+    for (name, text) in texts {
+        let id = sources.add(name.as_str(), text.as_str());
+        documents.extend(parse(&sources, id).documents);
+    }
+    (sources, documents)
+}
+
+/// The manifests of a site; without them, the reason has been shown.
+fn from_site(args: &ZtpArgs, loaded: Loaded, printer: &mut Printer<'_>) -> Result<Option<Manifests>, Failure> {
+    let flavour = args.flavour.of_or(&loaded.site, Flavour::Openshift);
+    let resolver = Resolver::new(&loaded.site, flavour);
+    let mut diagnostics: Vec<Diagnostic> = check(&loaded.sources, &resolver, &resolver.resolve_all());
+    diagnostics.extend_from_slice(&loaded.diagnostics);
+    let options = ZtpOptions {
+        form: match args.form {
+            FormName::Raw => Form::Raw,
+            FormName::ClusterInstance => Form::ClusterInstance,
+        },
+        release: args.release,
+        unsupported: args.unsupported,
+        pull_secret: args.pull_secret.clone(),
+        image_set: args.image_set.clone(),
+        ssh_public_key: args.ssh_key.clone(),
+    };
+    let mut made = manifests(&ZtpInput {
+        resolver: &resolver,
+        ingress_controllers: &[],
+        options: &options,
+    });
+    diagnostics.append(&mut made.diagnostics);
+    if findings::show_errors(printer, &loaded.sources, diagnostics)? != Exit::Done {
+        printer.error("the documents have mistakes, so nothing is made from them")?;
+        return Ok(None);
+    }
+    Ok(Some(made))
+}
+
+/// All manifests after each other, those of day 2 marked.
+fn stream(format: ArtefactFormat, manifests: &[Manifest], printer: &mut Printer<'_>) -> Result<(), Failure> {
+    match format {
+        ArtefactFormat::Json => {
+            let items: Vec<Value> = manifests
+                .iter()
+                .map(|manifest| serde_json::json!({"file": manifest.file, "object": manifest.object}))
+                .collect();
+            printer.data(&format!("{:#}\n", Value::Array(items)))
+        }
+        ArtefactFormat::Yaml => {
+            for manifest in manifests {
+                printer.data(&format!("---\n# {}\n{}", manifest.file, manifest.yaml()))?;
+            }
+            Ok(())
+        }
+    }
+}
