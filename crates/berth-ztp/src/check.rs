@@ -1,6 +1,6 @@
 //! Checks of manifests that people have.
 //!
-//! The three forms (raw objects, ClusterInstance, SiteConfig) are read into one model of clusters, hosts and extra manifests,
+//! The three forms (raw objects, `ClusterInstance`, `SiteConfig`) are read into one model of clusters, hosts and extra manifests,
 //! with the place of every statement; each rule is then written once.
 
 mod clusters;
@@ -27,8 +27,8 @@ pub struct CheckOptions {
     pub declared: Option<BTreeMap<String, BTreeMap<String, String>>>,
 }
 
-/// Finds what the hub would refuse, or do otherwise than its author thinks. Extra manifests inside ConfigMaps are read too;
-/// their texts are added to the sources, so that findings have the file and line of the ConfigMap.
+/// Finds what the hub would refuse, or do otherwise than its author thinks. Extra manifests inside `ConfigMaps` are read too;
+/// their texts are added to the sources, so that findings have the file and line of the `ConfigMap`.
 pub fn check(sources: &mut Sources, documents: &[Document], options: &CheckOptions) -> Vec<Diagnostic> {
     let nested = nested::files(sources, documents);
     let hub = Hub::read(documents, &nested);

@@ -16,14 +16,14 @@ use crate::{
     target::{DETECTS_REMOTE, Target},
 };
 
-/// How much one ConfigMap holds; etcd takes 1.5 MiB with everything around it.
+/// How much one `ConfigMap` holds; etcd takes 1.5 MiB with everything around it.
 const CONFIG_MAP_LIMIT: usize = 900 << 10;
 
-/// The extra manifests in ConfigMaps.
+/// The extra manifests in `ConfigMaps`.
 #[derive(Debug, Default)]
 pub(crate) struct Extra {
     pub(crate) manifests: Vec<Manifest>,
-    /// The names of the ConfigMaps.
+    /// The names of the `ConfigMaps`.
     pub(crate) references: Vec<String>,
 }
 

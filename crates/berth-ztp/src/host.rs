@@ -357,7 +357,7 @@ impl Question<'_> {
     }
 }
 
-/// The config on one line. An apostrophe would end the quotes in which a ClusterInstance's template puts it.
+/// The config on one line. An apostrophe would end the quotes in which a `ClusterInstance`'s template puts it.
 fn line(config: &Value) -> String {
     config.to_string().replace('\'', "\\u0027")
 }

@@ -120,7 +120,7 @@ pub(crate) fn override_problem(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Why a key of a ConfigMap cannot be an extra manifest.
+/// Why a key of a `ConfigMap` cannot be an extra manifest.
 pub(crate) fn manifest_name_problem(name: &str) -> Option<&'static str> {
     if name.starts_with('.') || name.contains([' ', '/']) {
         return Some("a manifest's name has no leading dot, blank or slash");
@@ -175,7 +175,7 @@ pub(crate) fn operator_makes(name: &str) -> bool {
         ]
         .contains(&name.to_owned())
     });
-    base || name.starts_with("rendered-") || (name.starts_with("9") && name.contains("-generated-"))
+    base || name.starts_with("rendered-") || (name.starts_with('9') && name.contains("-generated-"))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub(super) struct HostView<'a> {
 }
 
 impl HostView<'_> {
-    /// The role; a ClusterInstance and a SiteConfig take a master where none is written.
+    /// The role; a `ClusterInstance` and a `SiteConfig` take a master where none is written.
     pub(super) fn role(&self) -> &str {
         let otherwise = if self.kind == Kind::Raw {
             "auto-assign"
@@ -96,7 +96,7 @@ impl ClusterView<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extra<'a> {
     pub(super) document: &'a Document,
-    /// The file it is in, where it is in a ConfigMap.
+    /// The file it is in, where it is in a `ConfigMap`.
     pub(super) file: Option<&'a NestedFile>,
     /// Whether it is the first of its file.
     pub(super) first: bool,

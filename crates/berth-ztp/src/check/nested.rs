@@ -1,12 +1,12 @@
-//! Documents inside the texts of a ConfigMap, with the lines of the file around them.
+//! Documents inside the texts of a `ConfigMap`, with the lines of the file around them.
 
 use berth_documents::{Document, Node, Sources, Span, Style, parse};
 
-/// One key of a ConfigMap.
+/// One key of a `ConfigMap`.
 #[derive(Debug)]
 pub(super) struct NestedFile {
     pub(super) namespace: String,
-    /// The ConfigMap.
+    /// The `ConfigMap`.
     pub(super) map: String,
     /// The key, which becomes a file's name.
     pub(super) key: String,
@@ -15,7 +15,7 @@ pub(super) struct NestedFile {
     pub(super) documents: Vec<Document>,
 }
 
-/// Reads every text that looks like manifests in every ConfigMap.
+/// Reads every text that looks like manifests in every `ConfigMap`.
 pub(super) fn files(sources: &mut Sources, documents: &[Document]) -> Vec<NestedFile> {
     let mut files = Vec::new();
     for document in documents.iter().filter(|document| document.kind() == "ConfigMap") {

@@ -116,7 +116,7 @@ fn ingress(hub: &Hub<'_>, document: &Document, options: &CheckOptions, findings:
             None => hub.is_remote(host) && detects(host),
         }
     };
-    if !chosen.is_empty() && chosen.iter().all(|host| avoided(host)) {
+    if !chosen.is_empty() && chosen.iter().all(avoided) {
         findings.add_with_help(
             &lints::ROUTER_PLACEMENT,
             node.span,
