@@ -111,9 +111,7 @@ fn object(
         set("serviceNetwork", Value::Array(objects));
     }
     set("networkType", json!("OVNKubernetes"));
-    if let Some(platform) = platform(target) {
-        set("platformType", json!(platform));
-    }
+    set("platformType", json!(platform(target)));
     if let Some(key) = &options.ssh_public_key {
         set("sshPublicKey", json!(key));
     }

@@ -8,6 +8,7 @@ use berth_ignition::{Config, SpecVersion};
 use berth_labels::{Flavour, LabelSet};
 use berth_pools::RenderOptions;
 use berth_site::{Machine, REMOTE_WORKER, Resolution, Resolver, Site, render_pool};
+use berth_units::{KUBELET_ENV_PATH, KUBELET_ENV_VARIABLE};
 use serde_json::Value;
 
 use crate::{
@@ -322,6 +323,12 @@ impl Question<'_> {
                 return None;
             }
         };
+        if unit.is_none() {
+            hosts.note(format!(
+                "the documents do not know the kubelet's unit of `{name}`: boot labels arrive if it reads {KUBELET_ENV_VARIABLE} \
+                 from {KUBELET_ENV_PATH}"
+            ));
+        }
         for left in made.left_out {
             let entry = later.entry(left.label.to_string()).or_insert((left.reason, Vec::new()));
             entry.1.push(name.to_owned());

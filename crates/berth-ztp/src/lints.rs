@@ -47,7 +47,7 @@ BOOT_MAC Warning "ztp-boot-mac" "the boot card is not among the host's cards"
 "The static network of a host is chosen by the MAC addresses in its `interfaces`. If the card it boots from is not there,
 the list is probably another machine's.
 "
-INFRA_ENV Error "ztp-infraenv" "a host names an InfraEnv that is not in its namespace"
+INFRA_ENV Error "ztp-infraenv" "a host names an image that is not in its namespace"
 "A BareMetalHost boots the image of the InfraEnv that its label `infraenvs.agent-install.openshift.io` names, in its own
 namespace. Without the label, or with another name, the machine never boots the image and nothing says why.
 "

@@ -53,7 +53,7 @@ impl Writer {
         let bond = interface.slaves.len() > 1;
         if bond {
             self.bond(machine, interface);
-        } else if let Some(mac) = interface.mac.as_ref().or(only_card(machine)) {
+        } else if let Some(mac) = interface.mac.as_ref().or_else(|| only_card(machine)) {
             self.state.interfaces.push((name.to_owned(), mac.value.to_string()));
         } else {
             self.state.notes.push(format!(

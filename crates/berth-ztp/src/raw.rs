@@ -134,14 +134,14 @@ pub(crate) fn vips(vips: &[berth_site::Spanned<std::net::IpAddr>]) -> Value {
     json!(vips.iter().map(|vip| vip.value.to_string()).collect::<Vec<_>>())
 }
 
-/// The platform's name, unless it is the one that is taken anyhow.
-pub(crate) fn platform(target: &Target<'_>) -> Option<&'static str> {
+/// The platform's name.
+pub(crate) fn platform(target: &Target<'_>) -> &'static str {
     match target.cluster.platform {
-        Platform::BareMetal => Some("BareMetal"),
-        Platform::None => Some("None"),
-        Platform::VSphere => Some("VSphere"),
-        Platform::Nutanix => Some("Nutanix"),
-        Platform::External => Some("External"),
+        Platform::BareMetal => "BareMetal",
+        Platform::None => "None",
+        Platform::VSphere => "VSphere",
+        Platform::Nutanix => "Nutanix",
+        Platform::External => "External",
     }
 }
 
@@ -161,9 +161,7 @@ pub(crate) fn agent_cluster_install(
     set("clusterDeploymentRef", json!({"name": name}));
     set("imageSetRef", json!({"name": image_set(options, target)}));
     set("networking", networking(target));
-    if let Some(platform) = platform(target) {
-        set("platformType", json!(platform));
-    }
+    set("platformType", json!(platform(target)));
     if !target.user_managed_networking() {
         set("apiVIPs", vips(&cluster.api_vips));
         set("ingressVIPs", vips(&cluster.ingress_vips));

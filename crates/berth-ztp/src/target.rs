@@ -55,7 +55,7 @@ impl<'a> Target<'a> {
         }
         let release = options
             .release
-            .or(cluster.release.as_ref().map(|release| release.value));
+            .or_else(|| cluster.release.as_ref().map(|release| release.value));
         if release.is_none() {
             missing("release", "add `release`, or say it with `--release 4.NN`");
         }

@@ -241,7 +241,7 @@ fn vips(cluster: &ClusterView<'_>, findings: &mut Findings) {
         .filter_map(|text| text.text.parse().ok())
         .collect();
     if cluster.user_networking {
-        if let Some(vip) = cluster.api.first().or(cluster.ingress.first()) {
+        if let Some(vip) = cluster.api.first().or_else(|| cluster.ingress.first()) {
             findings.add(
                 &lints::NETWORK,
                 vip.span,

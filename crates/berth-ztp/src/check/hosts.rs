@@ -291,7 +291,7 @@ fn ignition(hub: &Hub<'_>, host: &HostView<'_>, options: &CheckOptions, findings
     let paths = value.pointer("/storage/files").and_then(serde_json::Value::as_array);
     let paths = paths.into_iter().flatten().filter_map(|file| file["path"].as_str());
     for path in paths {
-        let role = host.pool.map_or(host.role(), |pool| pool.text);
+        let role = host.pool.map_or_else(|| host.role(), |pool| pool.text);
         let by_config = hub.extras_of("MachineConfig").find(|extra| {
             let roles = [Some(role), Some("worker").filter(|_| host.role() == "worker")];
             roles.contains(&config_role(extra.document)) && writes(extra.document, path)

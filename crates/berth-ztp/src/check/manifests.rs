@@ -106,7 +106,7 @@ fn pool(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
         if !takes {
             findings.add_with_help(
                 &lints::POOL_ROLE,
-                wanted.map_or(document.span(), |node| node.span),
+                wanted.map_or_else(|| document.span(), |node| node.span),
                 format!("pool `{own}` does not take the machine configs of role worker"),
                 &format!("machineConfigSelector: role In [worker, {own}]"),
             );

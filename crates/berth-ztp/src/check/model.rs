@@ -196,8 +196,8 @@ impl<'a> Hub<'a> {
     fn raw_cluster(&mut self, document: &'a Document) {
         let Some(spec) = document.body() else { return };
         let mut cluster = networks(spec, Kind::Raw);
-        cluster.name = namespace(document).or(name(document)).unwrap_or_default();
-        cluster.span = document.name().map_or(document.span(), |(_, span)| span);
+        cluster.name = namespace(document).or_else(|| name(document)).unwrap_or_default();
+        cluster.span = document.name().map_or_else(|| document.span(), |(_, span)| span);
         if let Some(networking) = spec.get("networking") {
             let below = networks(networking, Kind::Raw);
             (cluster.machine, cluster.pods, cluster.services) = (below.machine, below.pods, below.services);
@@ -271,9 +271,9 @@ impl<'a> Hub<'a> {
         let mut cluster = networks(spec, Kind::Instance);
         cluster.name = text_at(spec, &["clusterName"])
             .map(|it| it.text)
-            .or(name(document))
+            .or_else(|| name(document))
             .unwrap_or_default();
-        cluster.span = document.name().map_or(document.span(), |(_, span)| span);
+        cluster.span = document.name().map_or_else(|| document.span(), |(_, span)| span);
         cluster.user_networking = cluster.platform == Some("None");
         let annotations = spec.at(&["extraAnnotations", "AgentClusterInstall"]);
         let ignored = |key: &str| annotations.and_then(|map| text_at(map, &[key]));
@@ -283,7 +283,16 @@ impl<'a> Hub<'a> {
         cluster.references = names(spec.get("extraManifestsRefs"));
         cluster.base_domain = text_at(spec, &["baseDomain"]).map(|text| text.text);
         let name = cluster.name;
-        self.clusters.push(cluster);
+        // An AgentClusterInstall that stands beside it in place of the suppressed one says more.
+        let suppressed = texts(spec.get("suppressedManifests"))
+            .iter()
+            .any(|kind| kind.text == "AgentClusterInstall");
+        let beside = self
+            .of_kind("AgentClusterInstall")
+            .any(|install| namespace(install) == Some(name));
+        if !(suppressed && beside) {
+            self.clusters.push(cluster);
+        }
         self.nodes(spec, name, Kind::Instance);
     }
 
@@ -295,7 +304,7 @@ impl<'a> Hub<'a> {
             cluster.name = named.map(|it| it.text).unwrap_or_default();
             cluster.span = named.map_or(entry.span, |it| it.span);
             cluster.release = text_at(entry, &["clusterImageSetNameRef"])
-                .or(text_at(spec, &["clusterImageSetNameRef"]))
+                .or_else(|| text_at(spec, &["clusterImageSetNameRef"]))
                 .and_then(|text| release_in(text.text));
             cluster.base_domain = text_at(spec, &["baseDomain"]).map(|text| text.text);
             let name = cluster.name;
@@ -320,7 +329,7 @@ impl<'a> Hub<'a> {
                 mac: text_at(node, &["bootMACAddress"]),
                 bmc: text_at(node, &["bmcAddress"]),
                 pool: text_at(node, &["extraAnnotations", "BareMetalHost", &pool_key])
-                    .or(text_at(node, &["crAnnotations", "add", "BareMetalHost", &pool_key])),
+                    .or_else(|| text_at(node, &["crAnnotations", "add", "BareMetalHost", &pool_key])),
                 labels: labels
                     .map(|(key, value)| {
                         let text = key.as_str();

@@ -30,7 +30,34 @@ pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findin
 fn ingress(hub: &Hub<'_>, document: &Document, options: &CheckOptions, findings: &mut Findings) {
     let own = name(document).unwrap_or_default();
     let Some(spec) = document.body() else { return };
-    let placement = spec.at(&["nodePlacement", "nodeSelector"]);
+    domain_and_ports(hub, document, spec, findings);
+    match spec.at(&["nodePlacement", "nodeSelector"]) {
+        Some(node) => placed(hub, document, spec, node, options, findings),
+        None if own == "default" => unplaced(hub, document, findings),
+        None => {}
+    }
+}
+
+/// The default routers where nobody says which nodes they take.
+fn unplaced(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
+    for host in hub.hosts.iter().filter(|host| host.role() == "worker") {
+        let label = host.labels.iter().find(|(key, _)| key.text == REMOTE_WORKER);
+        let value = label.and_then(|(_, value)| value.as_str());
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            findings.add(
+                &lints::ROUTER_PLACEMENT,
+                document.span(),
+                format!(
+                    "the default routers may run on `{}`, whose remote-worker label is `{value}`",
+                    host.name.text
+                ),
+            );
+        }
+    }
+}
+
+fn domain_and_ports(hub: &Hub<'_>, document: &Document, spec: &Node, findings: &mut Findings) {
+    let own = name(document).unwrap_or_default();
     if let Some(domain) = text_at(spec, &["domain"])
         && own != "default"
     {
@@ -45,44 +72,26 @@ fn ingress(hub: &Hub<'_>, document: &Document, options: &CheckOptions, findings:
             }
         }
     }
-    let ports: Vec<i64> = ports(spec).to_vec();
-    if ports
-        .iter()
-        .enumerate()
-        .any(|(index, port)| ports.iter().take(index).any(|other| other == port))
-    {
-        let [http, https, stats] = ports_of(spec);
+    let [http, https, stats] = ports(spec);
+    if http == https || http == stats || https == stats {
         findings.add(
             &lints::ROUTER_PLACEMENT,
             spec.get("endpointPublishingStrategy")
-                .map_or(document.span(), |node| node.span),
+                .map_or_else(|| document.span(), |node| node.span),
             format!("the specified HTTPS, HTTP and Stats ports {https}, {http}, {stats} are not unique"),
         );
     }
-    let Some(node) = placement else {
-        for host in hub
-            .hosts
-            .iter()
-            .filter(|host| host.role() == "worker" && own == "default")
-        {
-            let value = host
-                .labels
-                .iter()
-                .find(|(key, _)| key.text == REMOTE_WORKER)
-                .and_then(|(_, value)| value.as_str());
-            if let Some(value) = value.filter(|value| !value.is_empty()) {
-                findings.add(
-                    &lints::ROUTER_PLACEMENT,
-                    document.span(),
-                    format!(
-                        "the default routers may run on `{}`, whose remote-worker label is `{value}`",
-                        host.name.text
-                    ),
-                );
-            }
-        }
-        return;
-    };
+}
+
+fn placed(
+    hub: &Hub<'_>,
+    document: &Document,
+    spec: &Node,
+    node: &Node,
+    options: &CheckOptions,
+    findings: &mut Findings,
+) {
+    let own = name(document).unwrap_or_default();
     let Some(selector) = selector(Some(node)) else { return };
     if let Err(error) = selector.to_map() {
         findings.add_with_help(
@@ -131,7 +140,7 @@ fn ingress(hub: &Hub<'_>, document: &Document, options: &CheckOptions, findings:
     {
         findings.add(
             &lints::ROUTER_PLACEMENT,
-            spec.get("replicas").map_or(document.span(), |node| node.span),
+            spec.get("replicas").map_or_else(|| document.span(), |node| node.span),
             format!("`{own}` wants {replicas} routers and selects {} nodes", chosen.len()),
         );
     }
@@ -158,8 +167,7 @@ fn ingress(hub: &Hub<'_>, document: &Document, options: &CheckOptions, findings:
         text_at(it, &["key"]).is_none_or(|key| key.text.ends_with("/master") || key.text.ends_with("/control-plane"))
     });
     let workers = hub.hosts.iter().filter(|host| host.role() == "worker").count();
-    let on_masters = !chosen.is_empty() && chosen.iter().all(|host| host.role() == "master");
-    if on_masters && !schedulable && !tolerates && workers >= 2 {
+    if !schedulable && !tolerates && workers >= 2 {
         findings.add_with_help(
             &lints::ROUTER_PLACEMENT,
             node.span,
@@ -167,10 +175,6 @@ fn ingress(hub: &Hub<'_>, document: &Document, options: &CheckOptions, findings:
             "add a toleration of node-role.kubernetes.io/master, or set mastersSchedulable",
         );
     }
-}
-
-fn ports_of(spec: &Node) -> [i64; 3] {
-    ports(spec)
 }
 
 fn ports(spec: &Node) -> [i64; 3] {
@@ -247,7 +251,7 @@ fn egress_ips(hub: &Hub<'_>, documents: &[&Document], findings: &mut Findings) {
         {
             findings.add(
                 &lints::EGRESS,
-                namespaces.map_or(document.span(), |node| node.span),
+                namespaces.map_or_else(|| document.span(), |node| node.span),
                 format!("EgressIP `{own}` takes the pods of every namespace"),
             );
         }

@@ -32,7 +32,7 @@ pub(super) fn check(hub: &Hub<'_>, findings: &mut Findings) {
 }
 
 fn infra_env_of(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
-    let span = document.name().map_or(document.span(), |(_, span)| span);
+    let span = document.name().map_or_else(|| document.span(), |(_, span)| span);
     let host = name(document).unwrap_or_default();
     let label = document.labels().and_then(|labels| labels.get(INFRA_ENV));
     let Some((node, wanted)) = label.and_then(|node| Some((node, node.as_str()?))) else {
@@ -86,14 +86,14 @@ fn infra_env(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
         findings.add(
             &lints::NMSTATE,
             spec.get("nmStateConfigLabelSelector")
-                .map_or(document.span(), |node| node.span),
+                .map_or_else(|| document.span(), |node| node.span),
             "the namespace has NMStateConfigs, and the InfraEnv selects none: static networks are not applied",
         );
     }
 }
 
 fn nmstate(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
-    let span = document.name().map_or(document.span(), |(_, span)| span);
+    let span = document.name().map_or_else(|| document.span(), |(_, span)| span);
     let label = |key: &str| document.labels()?.get(key)?.as_str();
     let envs: Vec<&Document> = hub
         .of_kind("InfraEnv")
@@ -210,7 +210,7 @@ fn provisioning(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
     {
         findings.add_with_help(
             &lints::HUB,
-            watches.map_or(document.span(), |node| node.span),
+            watches.map_or_else(|| document.span(), |node| node.span),
             format!(
                 "hosts of namespace `{}` are not looked at: `watchAllNamespaces` is not true",
                 namespace(host).unwrap_or_default()
@@ -221,11 +221,11 @@ fn provisioning(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
 }
 
 fn secret(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
-    let span = document.name().map_or(document.span(), |(_, span)| span);
+    let span = document.name().map_or_else(|| document.span(), |(_, span)| span);
     let own = name(document).unwrap_or_default();
     let find = |key: &str| {
         let at = |map: &str| document.root.get(map).and_then(|map| map.get(key));
-        at("data").or(at("stringData"))
+        at("data").or_else(|| at("stringData"))
     };
     if let Some(kind) = find("type") {
         findings.add_with_help(

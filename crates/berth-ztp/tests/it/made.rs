@@ -1,0 +1,202 @@
+//! What is made from the example site.
+
+use std::collections::BTreeSet;
+
+use berth_documents::emit::to_yaml;
+use berth_site::Release;
+use berth_ztp::{CheckOptions, Form, Manifest, Manifests, Stage, ZtpOptions};
+use serde_json::Value;
+
+use crate::site::{findings, telco};
+
+fn options(form: Form, minor: u16, unsupported: bool) -> ZtpOptions {
+    ZtpOptions {
+        form,
+        release: Some(Release { major: 4, minor }),
+        unsupported,
+        ..ZtpOptions::default()
+    }
+}
+
+fn as_is(text: &str) -> String {
+    text.to_owned()
+}
+
+fn user_managed(text: &str) -> String {
+    text.replace("loadBalancer: ClusterManaged", "loadBalancer: UserManaged")
+}
+
+fn file<'a>(made: &'a Manifests, name: &str) -> &'a Manifest {
+    let found = made.manifests.iter().find(|manifest| manifest.file == name);
+    found.unwrap_or_else(|| panic!("{name} is not among {:?}", files(made)))
+}
+
+fn files(made: &Manifests) -> Vec<&str> {
+    made.manifests.iter().map(|manifest| manifest.file.as_str()).collect()
+}
+
+/// Every form that the example can take, with a name.
+pub(crate) fn all() -> Vec<(String, Manifests)> {
+    let mut all = Vec::new();
+    for form in [Form::Raw, Form::ClusterInstance] {
+        for minor in [12, 18] {
+            for unsupported in [false, true] {
+                let name = format!("{form:?} 4.{minor} unsupported={unsupported}");
+                all.push((name, telco(&options(form, minor, unsupported), as_is)));
+            }
+        }
+        all.push((
+            format!("{form:?} user-managed"),
+            telco(&options(form, 18, false), user_managed),
+        ));
+        let none = |text: &str| text.replace("platform: BareMetal", "platform: None");
+        all.push((format!("{form:?} none"), telco(&options(form, 18, false), none)));
+    }
+    all
+}
+
+#[test]
+fn raw() {
+    let made = telco(&options(Form::Raw, 18, false), as_is);
+    assert!(made.diagnostics.is_empty(), "{:?}", made.diagnostics);
+    insta::assert_snapshot!("raw_files", files(&made).join("\n"));
+    insta::assert_snapshot!("raw_notes", made.notes.join("\n"));
+    for name in [
+        "10-extra-manifests-pools.yaml",
+        "11-extra-manifests-machine-configs.yaml",
+        "30-clusterdeployment.yaml",
+        "31-agentclusterinstall.yaml",
+        "32-infraenv.yaml",
+        "40-managedcluster.yaml",
+        "41-klusterletaddonconfig.yaml",
+        "50-baremetalhost-atlngamac01.yaml",
+        "day2/20-nmstateconfig-smyrgaear01.yaml",
+        "day2/50-baremetalhost-smyrgaear01.yaml",
+    ] {
+        insta::assert_snapshot!(format!("raw_{}", name.replace('/', "_")), file(&made, name).yaml());
+    }
+}
+
+#[test]
+fn cluster_instance() {
+    let made = telco(&options(Form::ClusterInstance, 18, false), as_is);
+    insta::assert_snapshot!("instance_files", files(&made).join("\n"));
+    insta::assert_snapshot!("instance_day2", file(&made, "day2/50-clusterinstance.yaml").yaml());
+    let nodes = |name: &str| file(&made, name).object["spec"]["nodes"].as_array().unwrap().len();
+    assert_eq!(
+        (nodes("50-clusterinstance.yaml"), nodes("day2/50-clusterinstance.yaml")),
+        (9, 12)
+    );
+}
+
+/// What the default templates cannot say is said by the object itself, and the template is told to keep out.
+#[test]
+fn a_load_balancer_of_the_users_is_not_lost_in_a_cluster_instance() {
+    let made = telco(&options(Form::ClusterInstance, 18, false), user_managed);
+    let install = &file(&made, "31-agentclusterinstall.yaml").object["spec"];
+    assert_eq!(install["loadBalancer"]["type"], "UserManaged");
+    assert_eq!(install["provisionRequirements"]["workerAgents"], 9);
+    let networks = install["networking"]["machineNetwork"].as_array().unwrap();
+    assert_eq!(networks.len(), 2, "{networks:?}");
+    let suppressed = &file(&made, "50-clusterinstance.yaml").object["spec"]["suppressedManifests"];
+    assert_eq!(suppressed[0], "AgentClusterInstall");
+    assert!(made.manifests.iter().all(|manifest| manifest.stage == Stage::Install));
+}
+
+#[test]
+fn what_a_release_cannot_do_is_said() {
+    let made = telco(&options(Form::Raw, 15, false), user_managed);
+    assert!(made.manifests.is_empty());
+    assert_eq!(made.diagnostics[0].code(), "ztp-load-balancer");
+    assert!(made.diagnostics[0].message.contains("4.16"), "{:?}", made.diagnostics);
+
+    let none = |text: &str| text.replace("platform: BareMetal", "platform: None");
+    let made = telco(&options(Form::Raw, 18, false), none);
+    let install = &file(&made, "31-agentclusterinstall.yaml").object["spec"];
+    assert_eq!(install["networking"]["userManagedNetworking"], true);
+    assert!(install.get("apiVIPs").is_none());
+    assert!(
+        made.notes.iter().any(|note| note.contains("API VIPs cannot be set")),
+        "{:?}",
+        made.notes
+    );
+}
+
+#[test]
+fn keepalived_goes_by_the_pool_before_4_13_and_by_itself_after() {
+    let mut seen = Vec::new();
+    for minor in [12, 13] {
+        let made = telco(&options(Form::Raw, minor, true), as_is);
+        let configs = &file(&made, "11-extra-manifests-machine-configs.yaml").object["data"];
+        let config = configs.get("machineconfig-99-worker-rwn-no-keepalived.yaml").cloned();
+        let routers = files(&made).contains(&"12-extra-manifests-ingress.yaml");
+        let host = file(&made, "50-baremetalhost-smyrgaear01.yaml").object.to_string();
+        seen.push((config.is_some(), routers, host.contains("remote-worker")));
+        if let Some(Value::String(text)) = config {
+            insta::assert_snapshot!("no_keepalived", text);
+        }
+    }
+    assert_eq!(seen, [(true, true, true), (false, false, true)]);
+}
+
+/// The example's pool gives the label itself; without that, the detection's label is carried in the file that would hide it.
+#[test]
+fn the_label_of_the_detection_is_carried_in_the_override() {
+    for (minor, carried) in [(12, false), (13, true), (18, true)] {
+        let made = crate::site::telco_without_label(&options(Form::Raw, minor, true));
+        let annotations = &file(&made, "50-baremetalhost-smyrgaear01.yaml").object["metadata"]["annotations"];
+        let ignition = annotations["bmac.agent-install.openshift.io/ignition-config-overrides"]
+            .as_str()
+            .unwrap();
+        let inside =
+            ignition.contains("CUSTOM_KUBELET_LABELS") && ignition.contains("node.openshift.io%2Fremote-worker%3D");
+        assert_eq!(inside, carried, "4.{minor}: {ignition}");
+        let local = &file(&made, "50-baremetalhost-atlngamaw01.yaml").object;
+        assert!(!local.to_string().contains("remote-worker"));
+    }
+}
+
+#[test]
+fn unsupported_says_why() {
+    let made = telco(&options(Form::Raw, 18, true), as_is);
+    let install = file(&made, "31-agentclusterinstall.yaml");
+    insta::assert_snapshot!("unsupported", install.yaml());
+    assert!(made.manifests.iter().all(|manifest| manifest.stage == Stage::Install));
+    let supported = telco(&options(Form::Raw, 18, false), as_is);
+    for manifest in &supported.manifests {
+        assert!(!manifest.yaml().contains("ignored-"), "{}", manifest.file);
+    }
+}
+
+/// The order of the documents does not matter, and neither does how often it is asked.
+#[test]
+fn the_same_site_gives_the_same_files() {
+    let options = options(Form::Raw, 18, false);
+    let text = |made: Manifests| made.manifests.iter().map(Manifest::yaml).collect::<String>();
+    assert_eq!(text(telco(&options, as_is)), text(telco(&options, as_is)));
+    for (name, made) in all() {
+        let files = files(&made);
+        let unique: BTreeSet<&str> = files.iter().copied().collect();
+        assert_eq!(unique.len(), files.len(), "{name}");
+    }
+}
+
+#[test]
+fn our_own_checks_find_nothing_wrong_with_what_is_made() {
+    for (name, made) in all() {
+        assert!(!made.manifests.is_empty(), "{name}: {:?}", made.diagnostics);
+        // Day 2 comes in place of, or after, the first set, and is another picture of the hub.
+        let texts: Vec<(String, String)> = made
+            .manifests
+            .iter()
+            .filter(|manifest| manifest.stage == Stage::Install)
+            .map(|manifest| (manifest.file.clone(), to_yaml(&manifest.object)))
+            .collect();
+        let mut found = findings(&texts, &CheckOptions::default());
+        found.retain(|line| !line.starts_with("note "));
+        if name.contains("unsupported=true") {
+            found.retain(|line| !line.contains("ztp-validations-off"));
+        }
+        assert!(found.is_empty(), "{name}: {found:#?}");
+    }
+}

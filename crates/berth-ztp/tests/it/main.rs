@@ -1,0 +1,12 @@
+//! The manifests and the checks as other crates and other programs see them.
+
+#[cfg(test)]
+mod checks;
+#[cfg(test)]
+mod engine;
+#[cfg(test)]
+mod made;
+#[cfg(test)]
+mod site;
+#[cfg(test)]
+mod site_config;
