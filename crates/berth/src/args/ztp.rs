@@ -16,7 +16,7 @@ use super::{FlavourArg, Output};
 /// The release decides what is made. What it cannot do is said. Remote workers come by a supported way: with a load balancer
 /// of your own, with user-managed networking, or at day 2, in the folder day2/.
 ///
-/// SiteConfig files (ran.openshift.io) are read too; they become ClusterInstances.
+/// `SiteConfig` files (ran.openshift.io) are read too; they become `ClusterInstance` objects.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -86,7 +86,7 @@ pub(crate) enum ZtpCommand {
 
 /// Find what the hub would refuse in manifests that you have
 ///
-/// Reads the manifests of one or more clusters, the extra manifests in their ConfigMaps too, and shows each finding with file
+/// Reads the manifests of one or more clusters, the extra manifests inside `ConfigMap`s too, and shows each finding with file
 /// and line. The exit code is 1 when there is an error or a warning; notes alone give 0.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -120,7 +120,7 @@ pub(crate) enum FormName {
     /// Every object on its own
     #[default]
     Raw,
-    /// A ClusterInstance, from which the hub makes the objects
+    /// A `ClusterInstance`, from which the hub makes the objects
     #[value(name = "clusterinstance")]
     ClusterInstance,
 }

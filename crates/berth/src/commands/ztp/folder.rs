@@ -1,4 +1,4 @@
-//! Manifests in a folder: a file for each object and a kustomization, so that GitOps applies exactly these.
+//! Manifests in a folder: a file for each object and a kustomization, so that exactly these are applied.
 
 use std::{
     collections::BTreeSet,
@@ -32,7 +32,7 @@ pub(crate) fn write(folder: &Path, manifests: &[Manifest], printer: &mut Printer
             "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n".to_owned();
         for manifest in of_stage {
             let name = manifest.file.rsplit('/').next().unwrap_or(&manifest.file);
-            kustomization.push_str(&format!("- {name}\n"));
+            kustomization.extend(["- ", name, "\n"]);
             texts.push((folder.join(&manifest.file), manifest.yaml()));
         }
         texts.push((below.join(KUSTOMIZATION), kustomization));
