@@ -93,6 +93,10 @@ const RULES: &[Rule] = &[
         forbidden: &[NO_INPUT_OUTPUT, SMALL, NO_LIBRARIES],
     },
     Rule {
+        crate_name: "berth-placement",
+        forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
         crate_name: "berth-pools",
         forbidden: &[NO_INPUT_OUTPUT],
     },

@@ -1,0 +1,240 @@
+//! Egress addresses: which nodes can host each, where OVN-Kubernetes would put them, and where they could best be.
+
+mod assign;
+mod classes;
+mod cover;
+mod greedy;
+mod problems;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    net::IpAddr,
+};
+
+use crate::{node::PlacementNode, problem::Problem};
+
+use self::classes::{Classes, Leg, leg};
+
+/// The label of nodes that may host egress addresses; only its key counts.
+pub const EGRESS_ASSIGNABLE: &str = "k8s.ovn.org/egress-assignable";
+
+/// An `EgressIP` object.
+#[derive(Clone, Debug, Default)]
+pub struct EgressIp {
+    /// Its name.
+    pub name: String,
+    /// `spec.egressIPs`, as written.
+    pub addresses: Vec<String>,
+    /// Whether `spec.namespaceSelector` is empty, which selects every namespace.
+    pub all_namespaces: bool,
+}
+
+/// What else matters for egress addresses.
+#[derive(Clone, Debug, Default)]
+pub struct EgressContext {
+    /// Addresses that belong to something else, and to what: VIPs and gateways.
+    pub reserved: Vec<(IpAddr, String)>,
+}
+
+/// Why a node cannot host an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// No network of the node contains the address.
+    NoNetwork,
+    /// Nothing is known of the node's networks.
+    NetworksUnknown,
+    /// It could, but it does not have the label.
+    NotLabelled,
+    /// It could, but it is not ready.
+    NotReady,
+    /// Its cloud allows it no address of this family.
+    NoCapacity,
+    /// The address is not to be had at all.
+    Unusable,
+}
+
+/// The answer for one address.
+#[derive(Clone, Debug)]
+pub struct AddressPlan {
+    /// The object, by its place in the input.
+    pub egress_ip: usize,
+    /// The address as written.
+    pub written: String,
+    /// The address.
+    pub address: Option<IpAddr>,
+    /// Nodes that can host it now, by their place in the input.
+    pub feasible: Vec<u32>,
+    /// All other nodes, and why.
+    pub refused: Vec<(u32, Refusal)>,
+    /// Where OVN-Kubernetes would put it.
+    pub greedy: Option<u32>,
+    /// Where it is in the best placement.
+    pub best: Option<u32>,
+    /// What is wrong with it.
+    pub problems: Vec<Problem>,
+}
+
+/// The answer for all addresses.
+#[derive(Clone, Debug, Default)]
+pub struct EgressPlan {
+    /// One entry for each address of each object, in the order of the input.
+    pub addresses: Vec<AddressPlan>,
+    /// The smallest set of nodes that has to have the label, by name. Those that have it already are preferred.
+    pub label: Vec<String>,
+    /// What is wrong beside single addresses: with the object of this place in the input, or with none.
+    pub problems: Vec<(Option<usize>, Problem)>,
+}
+
+/// An address with what is known before nodes are looked at.
+#[derive(Debug)]
+struct Wanted {
+    egress_ip: usize,
+    address: Option<IpAddr>,
+    /// It can be hosted by nobody, for this reason.
+    problem: Option<Problem>,
+}
+
+impl Wanted {
+    /// The address, where somebody can have it.
+    fn usable(&self) -> Option<IpAddr> {
+        self.address.filter(|_| self.problem.is_none())
+    }
+}
+
+/// Plans the egress addresses of a cluster.
+pub fn plan_egress(nodes: &[PlacementNode], egress: &[EgressIp], context: &EgressContext) -> EgressPlan {
+    let wanted = wanted(nodes, egress, context);
+    let addresses: Vec<Option<IpAddr>> = wanted.iter().map(Wanted::usable).collect();
+    let classes = Classes::of(nodes, &addresses);
+    let labelled: Vec<bool> = nodes
+        .iter()
+        .map(|node| node.labels.contains_key(EGRESS_ASSIGNABLE))
+        .collect();
+    let serving = |node: usize| labelled[node] && !nodes[node].not_ready;
+
+    let greedy = greedy::simulate(nodes, egress, &wanted, &serving);
+    let best = assign::best(nodes, egress.len(), &wanted, &classes, &serving);
+    let chosen = cover::smallest(nodes, &wanted, &classes, &labelled);
+
+    let mut plans: Vec<AddressPlan> = Vec::with_capacity(wanted.len());
+    let written = egress.iter().flat_map(|object| &object.addresses);
+    for (number, (wanted, written)) in wanted.iter().zip(written).enumerate() {
+        let (mut feasible, mut refused) = (Vec::new(), Vec::with_capacity(nodes.len()));
+        for (index, node) in nodes.iter().enumerate() {
+            match refusal(node, classes.hosts(index, number), wanted, labelled[index]) {
+                None => feasible.push(small(index)),
+                Some(reason) => refused.push((small(index), reason)),
+            }
+        }
+        plans.push(AddressPlan {
+            egress_ip: wanted.egress_ip,
+            written: written.clone(),
+            address: wanted.address,
+            feasible,
+            refused,
+            greedy: greedy[number].map(small),
+            best: best[number].map(small),
+            problems: wanted.problem.iter().cloned().collect(),
+        });
+    }
+    let label: BTreeSet<&str> = chosen.nodes.iter().map(|node| nodes[*node].name.as_str()).collect();
+    for (number, plan) in plans.iter_mut().enumerate() {
+        problems::of_address(nodes, egress, plan, chosen.host[number]);
+    }
+    let problems = problems::beside(nodes, egress, &plans, &labelled);
+    EgressPlan {
+        addresses: plans,
+        label: label.into_iter().map(str::to_owned).collect(),
+        problems,
+    }
+}
+
+/// Why a node cannot host an address, in words.
+pub fn reason(refusal: Refusal, node: &PlacementNode, plan: &AddressPlan) -> String {
+    match refusal {
+        Refusal::NoNetwork => format!(
+            "no network of the node contains {}: it is in {}",
+            plan.written,
+            node.networks_in_words()
+        ),
+        Refusal::NetworksUnknown => "nothing is known of its networks".to_owned(),
+        Refusal::NotLabelled => format!("it is not labelled {EGRESS_ASSIGNABLE}"),
+        Refusal::NotReady => "it is not ready".to_owned(),
+        Refusal::NoCapacity => "its cloud allows it no egress address of this family".to_owned(),
+        Refusal::Unusable => plan
+            .problems
+            .first()
+            .map_or_else(String::new, |problem| problem.message.clone()),
+    }
+}
+
+fn refusal(node: &PlacementNode, hosts: bool, wanted: &Wanted, labelled: bool) -> Option<Refusal> {
+    let Some(address) = wanted.usable() else {
+        return Some(Refusal::Unusable);
+    };
+    if hosts {
+        return match (labelled, node.not_ready) {
+            (false, _) => Some(Refusal::NotLabelled),
+            (true, true) => Some(Refusal::NotReady),
+            (true, false) => None,
+        };
+    }
+    Some(if !node.has_networks() {
+        Refusal::NetworksUnknown
+    } else if leg(node, address).is_some() {
+        Refusal::NoCapacity
+    } else {
+        Refusal::NoNetwork
+    })
+}
+
+/// Reads the addresses, and finds those that nobody can host.
+fn wanted(nodes: &[PlacementNode], egress: &[EgressIp], context: &EgressContext) -> Vec<Wanted> {
+    let mut taken: HashMap<IpAddr, String> = HashMap::new();
+    for (address, what) in &context.reserved {
+        taken
+            .entry(address.to_canonical())
+            .or_insert_with(|| format!("the address of {what}"));
+    }
+    for node in nodes {
+        for address in node.host_addresses() {
+            taken
+                .entry(address.to_canonical())
+                .or_insert_with(|| format!("the address of node `{}`", node.name));
+        }
+    }
+    let mut first: HashMap<IpAddr, &str> = HashMap::new();
+    let mut all = Vec::new();
+    for (number, object) in egress.iter().enumerate() {
+        for text in &object.addresses {
+            let address = text.parse::<IpAddr>().ok().map(|address| address.to_canonical());
+            let problem = match address {
+                None => Some(problems::not_an_address(object, text)),
+                Some(address) => match (taken.get(&address), first.get(&address)) {
+                    (Some(what), _) => Some(problems::conflict(text, what)),
+                    (None, Some(other)) => Some(problems::used_twice(object, text, other)),
+                    (None, None) => {
+                        first.insert(address, &object.name);
+                        None
+                    }
+                },
+            };
+            all.push(Wanted {
+                egress_ip: number,
+                address,
+                problem,
+            });
+        }
+    }
+    all
+}
+
+/// Four billion nodes do not fit in memory.
+fn small(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+/// Whether the node would carry the address on a further interface.
+fn on_secondary(node: &PlacementNode, address: IpAddr) -> bool {
+    leg(node, address) == Some(Leg::Secondary)
+}

@@ -1,0 +1,95 @@
+//! Selectors that the ingress operator refuses, said with a label of their own.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{IngressController, indices};
+use crate::node::PlacementNode;
+
+/// The domain of the labels that mark a controller's nodes.
+pub const HELPER_PREFIX: &str = "ingress.berth.dev";
+
+/// The way out for one controller.
+#[derive(Clone, Debug)]
+pub struct Rewrite {
+    /// The controller's name.
+    pub controller: String,
+    /// The label that marks its nodes; the value is empty.
+    pub label: String,
+    /// The nodes that get it, by their place in the input: those that the selector means.
+    pub nodes: Vec<usize>,
+    /// The `LabelRule` that gives it.
+    pub rule: Value,
+    /// The controller with a selector that can be converted.
+    pub ingress_controller: Value,
+}
+
+/// The nodes that a controller's selector means, were all operators allowed. `None` where it means nothing at all.
+pub fn meant_nodes(nodes: &[PlacementNode], controller: &IngressController) -> Option<Vec<usize>> {
+    let selector = controller.node_selector.as_ref()?.compile().ok()?;
+    Some(indices(nodes, |node| {
+        selector.matches_with(|key| node.labels.get(key).map(String::as_str))
+    }))
+}
+
+/// Rewrites a controller whose selector cannot be converted. `document` is its manifest, `pools` says which pool each node is in.
+///
+/// `None` where the selector is fine, or means nothing at all.
+pub fn rewrite(
+    nodes: &[PlacementNode],
+    controller: &IngressController,
+    document: &Value,
+    pools: &[Option<String>],
+) -> Option<Rewrite> {
+    controller.node_selector.as_ref()?.to_map().err()?;
+    let meant = meant_nodes(nodes, controller)?;
+    let label = format!("{HELPER_PREFIX}/{}", controller.name);
+    let rule = label_rule(
+        &format!("ingress-{}", controller.name),
+        &matching(nodes, &meant, pools),
+        &BTreeMap::from([(label.clone(), String::new())]),
+    );
+    let mut ingress_controller = document.clone();
+    let body = if ingress_controller.get("spec").is_some() {
+        "spec"
+    } else {
+        "data"
+    };
+    ingress_controller[body]["nodePlacement"]["nodeSelector"] = json!({"matchLabels": {label.clone(): ""}});
+    Some(Rewrite {
+        controller: controller.name.clone(),
+        label,
+        nodes: meant,
+        rule,
+        ingress_controller,
+    })
+}
+
+/// What a rule has to match for exactly these nodes: whole pools where that is the same, so that the rule holds for nodes that come
+/// later too; names otherwise.
+pub(super) fn matching(nodes: &[PlacementNode], meant: &[usize], pools: &[Option<String>]) -> Value {
+    let pool = |index: &usize| pools.get(*index).and_then(Option::as_deref);
+    let mut names: Vec<&str> = meant.iter().filter_map(pool).collect();
+    names.sort_unstable();
+    names.dedup();
+    let all = (0..nodes.len()).filter(|index| pool(index).is_some_and(|pool| names.contains(&pool)));
+    if !meant.is_empty() && meant.iter().all(|index| pool(index).is_some()) && all.eq(meant.iter().copied()) {
+        return json!({"pools": names});
+    }
+    let patterns: Vec<String> = meant
+        .iter()
+        .filter_map(|index| nodes.get(*index))
+        .map(|node| node.name.replace('.', "\\."))
+        .collect();
+    json!({"namePatterns": patterns})
+}
+
+pub(super) fn label_rule(name: &str, matching: &Value, labels: &BTreeMap<String, String>) -> Value {
+    json!({
+        "apiVersion": "berth.dev/v1alpha1",
+        "kind": "LabelRule",
+        "metadata": {"name": name},
+        "spec": {"match": matching, "labels": labels},
+    })
+}

@@ -1,0 +1,25 @@
+//! Where routers and egress addresses can be.
+//!
+//! ```text
+//! nodes (labels, taints, networks) ──► egress: feasible, greedy, best, nodes to label
+//! IngressControllers, VIPs         ──► ingress: selector, nodes, problems ──► rewrite, shard, HAProxy
+//! ```
+//!
+//! Everything is pure, and knows nothing of documents: who calls it says what the nodes are, and turns a [`Problem`] into a
+//! finding with a place.
+
+mod egress;
+mod flow;
+mod ingress;
+mod node;
+mod problem;
+
+pub use egress::{
+    AddressPlan, EGRESS_ASSIGNABLE, EgressContext, EgressIp, EgressPlan, Refusal, plan_egress, reason as refusal_reason,
+};
+pub use ingress::{
+    DEFAULT_CONTROLLER, HELPER_PREFIX, IngressAnswer, IngressContext, IngressController, Ports, Publishing,
+    REMOTE_WORKER, Rewrite, Server, Shard, Toleration, check_ingress, haproxy_config, meant_nodes, rewrite, shard,
+};
+pub use node::{Capacity, PlacementNode, Taint};
+pub use problem::{Problem, ProblemKind};
