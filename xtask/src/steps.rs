@@ -17,7 +17,7 @@ use crate::{
     fuzz, generate, node,
     test_totals::TestTotals,
     tools::{
-        self, CLOUD_INIT, CONTAINERD, COREOS_INSTALLER, ETCD, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD,
+        self, CLOUD_INIT, CONTAINERD, COREOS_INSTALLER, ETCD, HAPROXY, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD,
         SYSTEMD_ANALYZE, Tool,
     },
     workspace::Workspace,
@@ -133,6 +133,7 @@ pub(crate) const STEPS: &[Step] = &[
             CONTAINERD,
             COREOS_INSTALLER,
             ETCD,
+            HAPROXY,
             IGNITION,
             IGNITION_VALIDATE,
             POSTGRES,

@@ -60,6 +60,13 @@ pub(crate) const IGNITION_VALIDATE: Tool = Tool {
     used_for: "comparison of Ignition configs with the reference validator",
 };
 
+/// It is for administrators, so that it may not be on the PATH.
+pub(crate) const HAPROXY: Tool = Tool {
+    program: "/usr/sbin/haproxy",
+    source: Source::Debian("haproxy"),
+    used_for: "the check of load balancer configurations",
+};
+
 /// Debian keeps it on no PATH, below a folder for its version. Tests look for other versions too.
 pub(crate) const POSTGRES: Tool = Tool {
     program: "/usr/lib/postgresql/15/bin/postgres",
@@ -135,6 +142,7 @@ pub(crate) const ALL: &[Tool] = &[
     COREOS_INSTALLER,
     DEBOOTSTRAP,
     ETCD,
+    HAPROXY,
     IGNITION,
     IGNITION_VALIDATE,
     MKFS,

@@ -34,6 +34,8 @@ pub struct EgressIp {
 pub struct EgressContext {
     /// Addresses that belong to something else, and to what: VIPs and gateways.
     pub reserved: Vec<(IpAddr, String)>,
+    /// Seconds after which a node that does not answer loses its addresses, where somebody thought about it.
+    pub timeout: Option<u32>,
 }
 
 /// Why a node cannot host an address.
@@ -139,7 +141,7 @@ pub fn plan_egress(nodes: &[PlacementNode], egress: &[EgressIp], context: &Egres
     }
     let label: BTreeSet<&str> = chosen.nodes.iter().map(|node| nodes[*node].name.as_str()).collect();
     for (number, plan) in plans.iter_mut().enumerate() {
-        problems::of_address(nodes, egress, plan, chosen.host[number]);
+        problems::of_address(nodes, egress, context, plan, chosen.host[number]);
     }
     let problems = problems::beside(nodes, egress, &plans, &labelled);
     EgressPlan {
@@ -181,7 +183,7 @@ fn refusal(node: &PlacementNode, hosts: bool, wanted: &Wanted, labelled: bool) -
     }
     Some(if !node.has_networks() {
         Refusal::NetworksUnknown
-    } else if leg(node, address).is_some() {
+    } else if node.capacity.is_some() && leg(node, address).is_some() {
         Refusal::NoCapacity
     } else {
         Refusal::NoNetwork

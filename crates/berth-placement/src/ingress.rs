@@ -16,7 +16,7 @@ use crate::{
 
 pub use self::{
     haproxy::{Server, haproxy_config},
-    rewrite::{HELPER_PREFIX, Rewrite, meant_nodes, rewrite},
+    rewrite::{HELPER_PREFIX, Rewrite, meant_nodes, names_rule, rewrite},
     shard::{Shard, shard},
 };
 
@@ -299,7 +299,7 @@ fn usable(nodes: &[PlacementNode], controller: &IngressController, answer: &mut 
             .and_then(|node| node.remote_site.clone())
             .unwrap_or_else(|| name.clone());
         let message = format!(
-            "routers of ingress controller `{name}` stay Pending: all {} have an empty {REMOTE_WORKER}, which the operator's own \
+            "routers of ingress controller `{name}` stay Pending: {REMOTE_WORKER} is empty on {}, which the operator's own \
              affinity (NotIn [\"\"]) refuses",
             named(nodes, &remote)
         );

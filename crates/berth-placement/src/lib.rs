@@ -19,7 +19,8 @@ pub use egress::{
 };
 pub use ingress::{
     DEFAULT_CONTROLLER, HELPER_PREFIX, IngressAnswer, IngressContext, IngressController, Ports, Publishing,
-    REMOTE_WORKER, Rewrite, Server, Shard, Toleration, check_ingress, haproxy_config, meant_nodes, rewrite, shard,
+    REMOTE_WORKER, Rewrite, Server, Shard, Toleration, check_ingress, haproxy_config, meant_nodes, names_rule, rewrite,
+    shard,
 };
 pub use node::{Capacity, PlacementNode, Taint};
 pub use problem::{Problem, ProblemKind};

@@ -66,7 +66,7 @@ impl PlacementNode {
 
     /// Whether anything is known of its networks.
     pub fn has_networks(&self) -> bool {
-        self.networks().next().is_some()
+        !(self.primary.is_empty() && self.joined.is_empty() && self.secondary.is_empty())
     }
 
     /// Whether the node is in a network that contains the address.

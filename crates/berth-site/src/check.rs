@@ -8,6 +8,7 @@ use crate::{
     configs::check_pools,
     lints,
     networks::check_networks,
+    placement::check_placement,
     resolve::{Resolution, Resolver},
     suggest::nearest,
 };
@@ -23,6 +24,7 @@ pub fn check(sources: &Sources, resolver: &Resolver<'_>, resolutions: &[Resoluti
     findings.extend_from_slice(resolver.duplicates());
     findings.extend(check_pools(sources, resolver.site(), resolver.flavour()));
     findings.extend(check_networks(resolver.site()));
+    findings.extend(check_placement(resolver, resolutions));
     findings.extend(idle_rules(resolver, resolutions));
     findings.extend(node_findings(resolutions));
     findings.sort_by(|a, b| (a.span, a.code(), &a.message).cmp(&(b.span, b.code(), &b.message)));

@@ -18,6 +18,7 @@ mod model;
 mod names;
 mod network;
 mod networks;
+mod placement;
 mod plan;
 mod profiles;
 mod resolve;
@@ -43,6 +44,7 @@ pub use network::{
     MacAddress, MacAddressError, Machine, MachineAddress, Network, NetworkRoute, ObservedNetwork, Oob, Platform,
     RangeKind, Release, ReleaseError, RemoteSite,
 };
+pub use placement::{EgressFindings, EgressIpDocument, IngressDocument, Placement, egress_context, egress_ips};
 pub use plan::{NodePlan, Plan, Presence, Reboot, Strategy, Totals, plan};
 pub use resolve::{Beaten, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject};
 pub use rule::{ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};

@@ -24,7 +24,8 @@ UNKNOWN_KIND Note "unknown-kind" "a document of a kind that Berth does not use"
 meant one of Berth's kinds, compare the spelling of `apiVersion` and `kind` (or `schema`).
 
 Berth reads MachineConfigPool and MachineConfig (machineconfiguration.openshift.io/v1), LabelRule and Berth
-(berth.dev/v1alpha1), Node (v1), Cluster (berth.dev/v1alpha1), and drydock's Region, Rack, Network, HostProfile,
+(berth.dev/v1alpha1), Node (v1), Cluster (berth.dev/v1alpha1), IngressController
+(operator.openshift.io/v1), EgressIP (k8s.ovn.org/v1), and drydock's Region, Rack, Network, HostProfile,
 HardwareProfile and BaremetalNode (drydock/KIND/v1). A kind of one envelope can be written in the other: schema `berth/LabelRule/v1` with `data`, or
 apiVersion berth.dev/v1alpha1 and kind `Rack` with `spec`.
 "
@@ -337,6 +338,99 @@ on it. Keep user name and password in a Secret and name it in the document; chan
   bmc:
     address: redfish-virtualmedia+https://10.19.9.21/redfish/v1/Systems/1
     credentialsName: atlngamaw01-bmc
+"
+INGRESS_SELECTOR Error "ingress-selector" "a node selector that the ingress operator refuses"
+"The operator turns nodePlacement.nodeSelector into a plain map of labels. matchLabels and `In` with one value can be turned; `In` with
+several values, NotIn, Exists and DoesNotExist cannot. The operator then stops working on that controller, with the text that
+the message quotes. `berth ingress rewrite` finds the nodes that are meant, gives them a label and selects by that.
+"
+INGRESS_NO_NODES Error "ingress-no-nodes" "an ingress controller that selects no node"
+"Its routers stay Pending. Where it selects by kubernetes.io/hostname, the value is the node's whole name: a node called
+w1.example.com is not selected by `w1`.
+"
+INGRESS_REMOTE_LABEL Error "ingress-remote-label" "routers that the remote-worker label keeps away"
+"The operator gives every router, also those of a shard, the affinity node.openshift.io/remote-worker NotIn [\"\"]. Since 4.13 a node
+without an address beside a VIP gets that label with an empty value, so a shard for remote workers stays Pending for ever. A value that is
+not empty passes. Give the nodes one by a rule, and let the default controller select other nodes, for it may now run there too.
+
+  labels:
+    node.openshift.io/remote-worker: smyrna
+"
+INGRESS_OUTSIDE_VIP Warning "ingress-outside-vip" "a default router where the VIP cannot be"
+"keepalived moves the ingress VIP to a node that runs a router of the default controller. A node without an address in the VIP's network
+cannot have it: its router runs, and nobody reaches it. Select the nodes beside the VIP.
+"
+INGRESS_REPLICAS Warning "ingress-replicas" "fewer nodes than routers"
+"On bare metal a router takes ports of its node, so that a node runs one. What is too many stays Pending, and the controller is never
+Available as asked. Without `replicas` there are two.
+"
+INGRESS_TAINT Error "ingress-taint" "routers that tolerate no node they may run on"
+"Every node that the controller selects has a taint that its routers do not tolerate. Masters have node-role.kubernetes.io/master:NoSchedule
+unless the cluster says mastersSchedulable.
+
+  nodePlacement:
+    tolerations:
+    - {key: node-role.kubernetes.io/master, operator: Exists, effect: NoSchedule}
+"
+INGRESS_PORTS Error "ingress-ports" "routers that want one port twice"
+"On the host network the HTTP, HTTPS and stats ports of a controller have to differ, and two controllers that share nodes need other ports or
+enough nodes for both.
+"
+INGRESS_DOMAIN Warning "ingress-domain" "a domain that another controller answers for"
+"Domains of controllers are unique: the operator does not admit the second one. And the nodes' own DNS answers everything below
+apps.CLUSTER.BASE with the ingress VIP, so a shard's domain has to be beside it and not below.
+
+  domain: smyrna.apps.georgia.telco.example   # wrong: below
+  domain: apps-smyrna.georgia.telco.example   # right: beside
+"
+INGRESS_OVERLAP Warning "ingress-overlap" "a route that several ingress controllers serve"
+"Nothing in their routeSelector and namespaceSelector keeps two controllers apart. The route is then served by both, also where only the
+shard was meant. Let the default controller leave out what the shard serves.
+
+  routeSelector:
+    matchExpressions:
+    - {key: type, operator: NotIn, values: [smyrna-route]}
+"
+INGRESS_UNSERVED Warning "ingress-unserved" "routes that no ingress controller serves"
+"Every controller has a selector, and together they do not take all routes. The message has an example. Such a Route is there and
+answers nothing.
+"
+EGRESS_ADDRESS Error "egress-address" "an egress address that is no address"
+"spec.egressIPs has plain addresses, without prefix. With one that cannot be read OVN-Kubernetes leaves out the whole object.
+
+  egressIPs: [10.19.3.50/24]   # wrong
+  egressIPs: [10.19.3.50]      # right
+"
+EGRESS_CONFLICT Error "egress-conflict" "an egress address that something else has"
+"It is the address of a node, a VIP or a gateway, or another EgressIP has it. OVN-Kubernetes refuses it.
+"
+EGRESS_NO_NODE Error "egress-no-node" "an egress address that no node can host"
+"A node hosts an egress address if one of its networks contains it. None does, so that traffic keeps the node's own address.
+"
+EGRESS_UNLABELLED Error "egress-unlabelled" "an egress address whose nodes are not labelled"
+"Only nodes with the label k8s.ovn.org/egress-assignable host egress addresses, and none of those in the address's network has it. `berth
+egress plan` proposes the smallest set of nodes to label.
+"
+EGRESS_UNPLACED Error "egress-unplaced" "more egress addresses than nodes"
+"A node hosts at most one address of an EgressIP. There are more addresses than labelled nodes in their networks, so one is nowhere.
+"
+EGRESS_GREEDY Warning "egress-greedy" "a placement that OVN-Kubernetes would not find"
+"There is a placement of all addresses, but OVN-Kubernetes takes for each address the first node that fits and never goes back, so that a
+later one finds its nodes taken. More labelled nodes, or another order of addresses, help.
+"
+EGRESS_SINGLE_NODE Warning "egress-single-node" "an egress address that one node alone can host"
+"When that node reboots, which every rollout makes it do, the address is gone. Label a second node of the network.
+"
+EGRESS_REMOTE_ONLY Note "egress-remote-only" "an egress address that only remote nodes can host"
+"OVN-Kubernetes takes an address away from a node that does not answer within a second. Over a slow line that happens without
+any fault, and breaks connections. The timeout is a field of network.operator.openshift.io/cluster.
+"
+EGRESS_ALL_NAMESPACES Warning "egress-all-namespaces" "egress addresses for every namespace"
+"The empty namespaceSelector selects all namespaces, those of the platform too. All their traffic would leave by these addresses.
+"
+EGRESS_USELESS_LABEL Warning "egress-useless-label" "an egress label that serves no address"
+"The node has k8s.ovn.org/egress-assignable, and no egress address is in its networks. OVN-Kubernetes probes it every few seconds for
+nothing.
 "
 INVALID_OBSERVED Warning "invalid-observed-node" "an observed Node that cannot be used"
 "The Node object has no name, or its labels are not a mapping of strings. It is left out. Take the file from `kubectl get

@@ -8,6 +8,7 @@ mod berth;
 mod host;
 mod network;
 mod node;
+mod placement;
 mod policy;
 mod pool;
 mod rule;
@@ -42,6 +43,10 @@ enum Kind {
     BaremetalNode,
     Network,
     Cluster,
+    IngressController,
+    EgressIp,
+    /// OpenShift's settings of the cluster network, which share their kind's name with drydock's networks.
+    ClusterNetwork,
 }
 
 /// Every kind with its name, the Kubernetes API version it is written in, and its Airship namespace.
@@ -70,6 +75,9 @@ const KINDS: &[(Kind, &str, &str, &str)] = &[
     (Kind::BaremetalNode, "BaremetalNode", BERTH_API, "drydock"),
     (Kind::Network, "Network", BERTH_API, "drydock"),
     (Kind::Cluster, "Cluster", BERTH_API, "berth"),
+    (Kind::IngressController, "IngressController", OPERATOR_API, "berth"),
+    (Kind::EgressIp, "EgressIP", "k8s.ovn.org/v1", "berth"),
+    (Kind::ClusterNetwork, "Network", OPERATOR_API, "operator"),
 ];
 /// What `metadata` of an Airship document may hold; annotations are Berth's addition.
 const AIRSHIP_METADATA: &[&str] = &[
@@ -100,6 +108,8 @@ const KUBERNETES_METADATA: &[&str] = &[
     "ownerReferences",
     "selfLink",
 ];
+/// Kinds with names so plain that other API groups have them.
+const SHARED_NAMES: &[&str] = &["Cluster", "Network"];
 const MACHINE_CONFIG_API: &str = "machineconfiguration.openshift.io/v1";
 const OPERATOR_API: &str = "operator.openshift.io/v1";
 const BERTH_API: &str = "berth.dev/v1alpha1";
@@ -193,6 +203,9 @@ impl Loader<'_> {
             Kind::HostProfile => site.profiles.push(host::read_profile(&object, report)),
             Kind::BaremetalNode => site.nodes.push(host::read_node(&object, report)),
             Kind::Network => site.networks.push(network::read(&object, report)),
+            Kind::IngressController => site.ingress_controllers.push(placement::read_ingress(&object, report)),
+            Kind::EgressIp => site.egress_ips.push(placement::read_egress(&object, report)),
+            Kind::ClusterNetwork => site.egress_timeout = placement::read_egress_timeout(&object),
             Kind::Cluster => site.clusters.push(network::read_cluster(&object, report)),
         }
     }
@@ -201,7 +214,7 @@ impl Loader<'_> {
     fn outline(&mut self, kind: Kind, document: &Document) {
         // A cluster adds what it likes to a Node, and a document with both envelopes has been reported as such.
         let both = ["kind", "schema"].iter().all(|key| document.root.get(key).is_some());
-        if kind == Kind::Node || both {
+        if matches!(kind, Kind::Node | Kind::ClusterNetwork) || both {
             return;
         }
         let (known, metadata, body): (&[&str], &[&str], &str) = match document.envelope {
@@ -266,7 +279,13 @@ impl Loader<'_> {
     }
 
     fn kind(&mut self, document: &Document) -> Option<Kind> {
-        let named = KINDS.iter().find(|(_, name, ..)| *name == document.kind());
+        let version =
+            |api: &str| matches!(&document.envelope, Envelope::Kubernetes { api_version, .. } if api_version == api);
+        // Of kinds that share a name the one of this API version is meant.
+        let named = KINDS
+            .iter()
+            .filter(|(_, name, ..)| *name == document.kind())
+            .max_by_key(|(_, _, api, namespace)| (version(api), *namespace != "operator"));
         let (given, expected) = match &document.envelope {
             Envelope::Kubernetes { api_version, kind } => {
                 if kind == "Secret" && api_version == "v1" {
@@ -297,6 +316,13 @@ impl Loader<'_> {
         };
         let near =
             || nearest(document.kind(), KINDS.iter().map(|(_, name, ..)| *name)).map(|name| format!("kind {name}"));
+        // Other projects have these names too, and mean something else.
+        let expected = expected.filter(|_| {
+            let foreign = matches!(&document.envelope, Envelope::Kubernetes { api_version, kind }
+                if SHARED_NAMES.contains(&kind.as_str()) && nearest(api_version, [BERTH_API]).is_none());
+            !foreign
+        });
+        let near = || near().filter(|_| !SHARED_NAMES.contains(&document.kind()));
         let diagnostic = match (expected, near()) {
             // The kind is right, so what is wrong is beside it.
             (Some(expected), _) => {

@@ -10,6 +10,7 @@ use berth_pools::UserPolicy;
 
 use crate::{
     network::{Addressing, Cluster, HostNetwork, Network, ObservedNetwork},
+    placement::{EgressIpDocument, IngressDocument},
     rule::Rule,
 };
 
@@ -74,6 +75,12 @@ pub struct Site {
     pub networks: Vec<Network>,
     /// Clusters; a site describes one.
     pub clusters: Vec<Cluster>,
+    /// Ingress controllers.
+    pub ingress_controllers: Vec<IngressDocument>,
+    /// Egress addresses.
+    pub egress_ips: Vec<EgressIpDocument>,
+    /// Seconds after which a node that does not answer loses its egress addresses, where the documents say so.
+    pub egress_timeout: Option<u32>,
     /// Node objects as a cluster showed them.
     pub observed: Vec<ObservedNode>,
 }

@@ -9,9 +9,11 @@ mod common;
 mod configdocs;
 mod database;
 mod diff;
+mod egress;
 mod explain;
 mod forecast;
 mod ignition;
+mod ingress;
 mod iso;
 mod kubeadm;
 mod labels;
@@ -46,9 +48,11 @@ pub(crate) use self::{
     },
     database::DatabaseArgs,
     diff::DiffArgs,
+    egress::{EgressArgs, EgressCommand, EgressPlanArgs, EgressVerifyArgs},
     explain::ExplainArgs,
     forecast::ForecastArgs,
     ignition::IgnitionArgs,
+    ingress::{IngressArgs, IngressCheckArgs, IngressCommand, IngressRewriteArgs, IngressShardArgs, Places},
     iso::{IsoArgs, IsoCommand, IsoEmbedArgs, IsoRemoveArgs, IsoRestoreArgs, IsoShowArgs, IsoTarget},
     kubeadm::KubeadmArgs,
     labels::{LabelsArgs, LabelsCheckArgs, LabelsCommand},
@@ -130,6 +134,8 @@ pub(crate) enum Command {
     CloudInit(CloudInitArgs),
     Kubeadm(KubeadmArgs),
     Unit(UnitArgs),
+    Ingress(IngressArgs),
+    Egress(EgressArgs),
     Serve(ServeArgs),
     IgnitionServer(IgnitionServerArgs),
     Token(TokenArgs),

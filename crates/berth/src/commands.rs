@@ -4,10 +4,15 @@ mod apply;
 mod cloud_init;
 mod configdocs;
 mod diff;
+mod egress_plan;
+mod egress_verify;
 mod explain;
 mod forecast;
 mod ignition;
 mod ignition_server;
+mod ingress_check;
+mod ingress_rewrite;
+mod ingress_shard;
 mod iso_embed;
 mod iso_remove;
 mod iso_restore;
@@ -43,8 +48,8 @@ use berth_server::Clock;
 
 use crate::{
     args::{
-        Command, ConfigdocsCommand, IsoCommand, LabelsCommand, RolloutCommand, StoreCommand, TokenCommand, UnitCommand,
-        ZtpCommand,
+        Command, ConfigdocsCommand, EgressCommand, IngressCommand, IsoCommand, LabelsCommand, RolloutCommand,
+        StoreCommand, TokenCommand, UnitCommand, ZtpCommand,
     },
     exit::Exit,
     failure::Failure,
@@ -90,6 +95,15 @@ pub(crate) fn run(
             UnitCommand::Kubelet(args) => unit_kubelet::run(&args, stdin, printer),
         },
         Command::Serve(args) => serve::run(&args, clock, printer),
+        Command::Ingress(args) => match args.command {
+            IngressCommand::Check(args) => ingress_check::run(&args, stdin, printer),
+            IngressCommand::Rewrite(args) => ingress_rewrite::run(&args, stdin, printer),
+            IngressCommand::Shard(args) => ingress_shard::run(&args, stdin, printer),
+        },
+        Command::Egress(args) => match args.command {
+            EgressCommand::Plan(args) => egress_plan::run(&args, stdin, printer),
+            EgressCommand::Verify(args) => egress_verify::run(&args, stdin, printer),
+        },
         Command::IgnitionServer(args) => ignition_server::run(&args.options, clock, printer),
         Command::Token(args) => match args.command {
             TokenCommand::Create(args) => token_create::run(&args, clock, printer),

@@ -22,6 +22,7 @@ mod input;
 mod io;
 mod live_image;
 mod output;
+mod places;
 mod provenance;
 mod rendering;
 mod rollouts;

@@ -3,109 +3,101 @@
 use std::collections::HashMap;
 
 use super::{Classes, Wanted};
-use crate::{
-    flow::Flow,
-    node::{Capacity, PlacementNode},
-};
+use crate::{flow::Flow, node::PlacementNode};
 
 /// Which class hosts each address, with so many nodes of each class.
 #[derive(Debug)]
 pub(super) struct ByClass {
-    /// The class of each address.
+    /// The class of each address that was asked for, in that order.
     pub(super) class: Vec<Option<usize>>,
     /// The classes of which more nodes would let more addresses in: every way to place another address takes one of them.
     pub(super) wanting: Vec<usize>,
 }
 
-/// Matches addresses to classes. `counts` says how many nodes of each class may be used, `wants` which addresses count.
+/// Matches addresses, by number, to classes. `counts` says how many nodes of each class may be used.
 ///
 /// Where a cloud counts the families apart, IPv4 goes first: the two limits of a node and the one address of an object on it are
 /// more than a flow can say at once. Everywhere else the matching is a largest one.
-pub(super) fn by_class(wanted: &[Wanted], classes: &Classes, counts: &[u32], wants: impl Fn(usize) -> bool) -> ByClass {
-    let apart = classes
-        .capacity
-        .iter()
-        .flatten()
-        .any(|capacity| capacity.total.is_none());
-    let mut result = ByClass {
-        class: vec![None; wanted.len()],
-        wanting: Vec::new(),
+pub(super) fn by_class(wanted: &[Wanted], classes: &Classes, counts: &[u32], numbers: &[usize]) -> ByClass {
+    let mut matching = Matching {
+        wanted,
+        classes,
+        counts,
+        used: HashMap::new(),
+        result: ByClass {
+            class: vec![None; numbers.len()],
+            wanting: Vec::new(),
+        },
     };
-    let mut used: HashMap<(usize, usize), u32> = HashMap::new();
-    let phases: &[Option<bool>] = if apart { &[Some(true), Some(false)] } else { &[None] };
-    for &phase in phases {
-        let counted = |number: usize| {
-            let address = wanted.get(number).and_then(Wanted::usable).filter(|_| wants(number));
-            address.is_some_and(|address| phase.is_none_or(|ipv4| address.is_ipv4() == ipv4))
+    let all: Vec<(usize, usize)> = numbers.iter().copied().enumerate().collect();
+    if classes.counts_families_apart() {
+        let ipv4 = |number: usize| {
+            wanted
+                .get(number)
+                .and_then(Wanted::usable)
+                .is_some_and(|address| address.is_ipv4())
         };
-        let limit = |class: usize| match classes.capacity.get(class).copied().flatten() {
-            None => u32::MAX,
-            Some(Capacity { total: Some(total), .. }) => total,
-            Some(capacity) => match phase {
-                Some(false) => capacity.ipv6.unwrap_or(u32::MAX),
-                _ => capacity.ipv4.unwrap_or(u32::MAX),
-            },
-        };
-        match_phase(wanted, classes, counts, &counted, &limit, &mut used, &mut result);
+        let (first, second): (Vec<_>, Vec<_>) = all.iter().partition(|(_, number)| ipv4(*number));
+        matching.phase(&first, true);
+        matching.phase(&second, false);
+    } else {
+        matching.phase(&all, true);
     }
-    result.wanting.sort_unstable();
-    result.wanting.dedup();
-    result
+    matching.result.wanting.sort_unstable();
+    matching.result.wanting.dedup();
+    matching.result
 }
 
-/// One flow: source, address, object and class, class, sink.
-fn match_phase(
-    wanted: &[Wanted],
-    classes: &Classes,
-    counts: &[u32],
-    counted: &impl Fn(usize) -> bool,
-    limit: &impl Fn(usize) -> u32,
-    used: &mut HashMap<(usize, usize), u32>,
-    result: &mut ByClass,
-) {
-    let (source, sink) = (0, 1);
-    let mut flow = Flow::new(2);
-    let ends: Vec<usize> = counts
-        .iter()
-        .enumerate()
-        .map(|(class, count)| {
-            let end = flow.vertex();
-            flow.edge(end, sink, limit(class).saturating_mul(*count));
-            end
-        })
-        .collect();
-    let mut pairs: HashMap<(usize, usize), usize> = HashMap::new();
-    let mut choices: Vec<(usize, usize, usize)> = Vec::new();
-    for (number, want) in wanted.iter().enumerate().filter(|(number, _)| counted(*number)) {
-        let vertex = flow.vertex();
-        flow.edge(source, vertex, 1);
-        for (class, end) in ends.iter().enumerate() {
-            if classes.class_hosts(class, number) {
-                let key = (want.egress_ip, class);
+struct Matching<'a> {
+    wanted: &'a [Wanted],
+    classes: &'a Classes,
+    counts: &'a [u32],
+    /// How many addresses of each object each class has taken.
+    used: HashMap<(usize, usize), u32>,
+    result: ByClass,
+}
+
+impl Matching<'_> {
+    /// One flow: source, address, object and class, class, sink. Each address comes with its place in the result.
+    fn phase(&mut self, addresses: &[(usize, usize)], ipv4: bool) {
+        let (source, sink) = (0, 1);
+        let mut flow = Flow::new(2);
+        let mut ends: HashMap<usize, usize> = HashMap::new();
+        let mut pairs: HashMap<(usize, usize), usize> = HashMap::new();
+        let mut choices: Vec<(usize, (usize, usize), usize)> = Vec::new();
+        for &(place, number) in addresses {
+            let vertex = flow.vertex();
+            flow.edge(source, vertex, 1);
+            let object = self.wanted[number].egress_ip;
+            for &class in self.classes.hosting(number) {
+                let count = self.counts[class];
+                let end = *ends.entry(class).or_insert_with(|| {
+                    let end = flow.vertex();
+                    flow.edge(end, sink, self.classes.limit(class, ipv4).saturating_mul(count));
+                    end
+                });
+                let key = (object, class);
                 // The nodes of a class host one address of each object.
-                let free = counts[class].saturating_sub(used.get(&key).copied().unwrap_or_default());
+                let free = count.saturating_sub(self.used.get(&key).copied().unwrap_or_default());
                 let pair = *pairs.entry(key).or_insert_with(|| {
                     let pair = flow.vertex();
-                    flow.edge(pair, *end, free);
+                    flow.edge(pair, end, free);
                     pair
                 });
-                choices.push((number, class, flow.edge(vertex, pair, 1)));
+                choices.push((place, key, flow.edge(vertex, pair, 1)));
             }
         }
-    }
-    flow.run(source, sink);
-    for (number, class, edge) in choices {
-        if flow.is_used(edge) {
-            result.class[number] = Some(class);
-            *used.entry((wanted[number].egress_ip, class)).or_default() += 1;
+        flow.run(source, sink);
+        for (place, key, edge) in choices {
+            if flow.is_used(edge) {
+                self.result.class[place] = Some(key.1);
+                *self.used.entry(key).or_default() += 1;
+            }
         }
+        let reachable = flow.reachable(source);
+        let wanting = pairs.iter().filter(|(_, pair)| reachable[**pair]);
+        self.result.wanting.extend(wanting.map(|((_, class), _)| *class));
     }
-    let reachable = flow.reachable(source);
-    let wanting = pairs
-        .iter()
-        .filter(|(_, pair)| reachable[**pair])
-        .map(|((_, class), _)| *class);
-    result.wanting.extend(wanting);
 }
 
 /// The best placement on the nodes that serve.
@@ -122,7 +114,8 @@ pub(super) fn best(
         .map(|members| members.iter().copied().filter(|node| serving(*node)).collect())
         .collect();
     let counts: Vec<u32> = members.iter().map(|members| super::small(members.len())).collect();
-    let by_class = by_class(wanted, classes, &counts, |_| true);
+    let numbers: Vec<usize> = (0..wanted.len()).collect();
+    let by_class = by_class(wanted, classes, &counts, &numbers);
     spread(nodes.len(), objects, wanted, &by_class.class, &members)
 }
 

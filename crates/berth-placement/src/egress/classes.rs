@@ -35,8 +35,10 @@ pub(super) struct Classes {
     pub(super) members: Vec<Vec<usize>>,
     /// The addresses that each class can host, by number, as bits.
     hosts: Vec<Vec<u64>>,
+    /// The classes that can host each address.
+    hosting: Vec<Vec<usize>>,
     /// What a cloud allows the nodes of each class. Such a class has one node.
-    pub(super) capacity: Vec<Option<Capacity>>,
+    capacity: Vec<Option<Capacity>>,
 }
 
 impl Classes {
@@ -49,6 +51,7 @@ impl Classes {
             of: Vec::with_capacity(nodes.len()),
             members: Vec::new(),
             hosts: Vec::new(),
+            hosting: Vec::new(),
             capacity: Vec::new(),
         };
         for (index, node) in nodes.iter().enumerate() {
@@ -90,7 +93,45 @@ impl Classes {
             classes.members[class].push(index);
             classes.of.push(class);
         }
+        classes.hosting = (0..addresses.len())
+            .map(|address| {
+                let all = 0..classes.members.len();
+                all.filter(|class| classes.class_hosts(*class, address)).collect()
+            })
+            .collect();
         classes
+    }
+
+    /// The classes that can host an address.
+    pub(super) fn hosting(&self, address: usize) -> &[usize] {
+        self.hosting.get(address).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether one class can host all that the other can, and more.
+    pub(super) fn dominates(&self, class: usize, other: usize) -> bool {
+        let mut pairs = self.hosts[class].iter().zip(&self.hosts[other]);
+        self.capacity[class].is_none()
+            && self.hosts[class] != self.hosts[other]
+            && pairs.all(|(ours, theirs)| ours & theirs == *theirs)
+    }
+
+    /// How many addresses each node of a class may have; of one family, where a cloud counts them apart.
+    pub(super) fn limit(&self, class: usize, ipv4: bool) -> u32 {
+        let Some(capacity) = self.capacity.get(class).copied().flatten() else {
+            return u32::MAX;
+        };
+        let family = if ipv4 { capacity.ipv4 } else { capacity.ipv6 };
+        capacity.total.or(family).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a cloud limits the addresses of a node.
+    pub(super) fn has_limits(&self) -> bool {
+        self.capacity.iter().any(Option::is_some)
+    }
+
+    /// Whether a cloud limits the addresses of each family by itself.
+    pub(super) fn counts_families_apart(&self) -> bool {
+        self.capacity.iter().flatten().any(|capacity| capacity.total.is_none())
     }
 
     /// Whether a node can host an address, label or not.
@@ -112,9 +153,10 @@ impl Classes {
 
 /// How many addresses of this one's family a node may have.
 pub(super) fn limit(capacity: Capacity, address: IpAddr) -> Option<u32> {
-    capacity.total.or(if address.is_ipv4() {
+    let family = if address.is_ipv4() {
         capacity.ipv4
     } else {
         capacity.ipv6
-    })
+    };
+    capacity.total.or(family)
 }

@@ -7,8 +7,9 @@
 use super::{Classes, Wanted, assign, small};
 use crate::node::PlacementNode;
 
-/// How many placements are tried before the best one found so far is taken.
-const BUDGET: usize = 4_000;
+/// How many placements are tried before the best one found so far is taken. Small ones are those of a single object.
+const BUDGET: usize = 64;
+const SMALL_BUDGET: usize = 1_000;
 
 /// The nodes to label.
 #[derive(Debug)]
@@ -32,33 +33,44 @@ pub(super) fn smallest(nodes: &[PlacementNode], wanted: &[Wanted], classes: &Cla
         })
         .collect();
     let all: Vec<u32> = members.iter().map(|members| small(members.len())).collect();
-    let reachable = assign::by_class(wanted, classes, &all, |_| true);
-    let goal: Vec<bool> = reachable.class.iter().map(Option::is_some).collect();
+    let numbers: Vec<usize> = (0..wanted.len()).collect();
+    let placed = assign::by_class(wanted, classes, &all, &numbers).class;
+    let goal: Vec<usize> = numbers.into_iter().filter(|number| placed[*number].is_some()).collect();
     let had: Vec<u32> = members
         .iter()
         .map(|members| small(members.iter().filter(|node| labelled[**node]).count()))
         .collect();
+    // Without limits of a cloud objects do not get in each other's way, so that each is looked at by itself.
+    let groups: Vec<Vec<usize>> = if classes.has_limits() {
+        vec![goal.clone()]
+    } else {
+        goal.chunk_by(|a, b| wanted[*a].egress_ip == wanted[*b].egress_ip)
+            .map(<[usize]>::to_vec)
+            .collect()
+    };
     let mut search = Search {
         wanted,
         classes,
         all: &all,
         had: &had,
-        goal: &goal,
-        tried: 0,
+        budget: if classes.has_limits() { BUDGET } else { SMALL_BUDGET },
+        groups: &groups,
         best: None,
     };
-    let mut counts = vec![0; classes.len()];
-    search.descend(&mut counts);
+    search.descend(&mut vec![0; classes.len()], 0);
     let counts = search.best.map_or(all, |(_, counts)| counts);
     let chosen: Vec<Vec<usize>> = members
         .iter()
         .zip(&counts)
         .map(|(members, count)| members.iter().copied().take(*count as usize).collect())
         .collect();
-    let by_class = assign::by_class(wanted, classes, &counts, |number| goal[number]);
+    let mut class = vec![None; wanted.len()];
+    for (number, found) in goal.iter().zip(assign::by_class(wanted, classes, &counts, &goal).class) {
+        class[*number] = found;
+    }
     let objects = wanted.iter().map(|want| want.egress_ip + 1).max().unwrap_or_default();
     Cover {
-        host: assign::spread(nodes.len(), objects, wanted, &by_class.class, &chosen),
+        host: assign::spread(nodes.len(), objects, wanted, &class, &chosen),
         nodes: chosen.into_iter().flatten().collect(),
     }
 }
@@ -71,8 +83,10 @@ struct Search<'a> {
     classes: &'a Classes,
     all: &'a [u32],
     had: &'a [u32],
-    goal: &'a [bool],
-    tried: usize,
+    /// Addresses that are placed together.
+    groups: &'a [Vec<usize>],
+    /// How many more placements are tried.
+    budget: usize,
     best: Option<(Cost, Vec<u32>)>,
 }
 
@@ -85,59 +99,47 @@ impl Search<'_> {
         (counts.iter().sum(), anew.sum())
     }
 
-    /// Whether a set this dear cannot win, `more` nodes still missing at least.
+    /// Whether a set this dear cannot win, with so many nodes still missing.
     fn is_hopeless(&self, counts: &[u32], more: u32) -> bool {
         let (size, anew) = self.cost(counts);
         self.best.as_ref().is_some_and(|(best, _)| (size + more, anew) >= *best)
     }
 
-    fn descend(&mut self, counts: &mut Vec<u32>) {
-        // Without a choice there is no need to come back here.
+    /// Adds nodes until the groups from this one on are placed. More nodes never hurt, so that groups before it stay placed.
+    fn descend(&mut self, counts: &mut Vec<u32>, mut group: usize) {
         let entered = counts.clone();
         loop {
-            if self.is_hopeless(counts, 0) || (self.tried >= BUDGET && self.best.is_some()) {
+            let Some(numbers) = self.groups.get(group) else {
+                if !self.is_hopeless(counts, 0) {
+                    self.best = Some((self.cost(counts), counts.clone()));
+                }
+                break;
+            };
+            if self.best.is_some() && self.budget == 0 {
                 break;
             }
-            self.tried += 1;
-            let found = assign::by_class(self.wanted, self.classes, counts, |number| self.goal[number]);
-            let missing = self
-                .goal
+            self.budget = self.budget.saturating_sub(1);
+            let found = assign::by_class(self.wanted, self.classes, counts, numbers);
+            let unplaced: Vec<usize> = numbers
                 .iter()
                 .zip(&found.class)
-                .filter(|(goal, class)| **goal && class.is_none());
-            let missing = small(missing.count());
-            if missing == 0 {
-                self.best = Some((self.cost(counts), counts.clone()));
-                break;
-            }
-            let mut open: Vec<usize> = found
-                .wanting
-                .iter()
-                .copied()
-                .filter(|class| counts[*class] < self.all[*class])
+                .filter(|(_, class)| class.is_none())
+                .map(|(number, _)| *number)
                 .collect();
+            if unplaced.is_empty() {
+                group += 1;
+                continue;
+            }
             if self.is_hopeless(counts, 1) {
                 break;
             }
-            // First the class that takes most of what is missing, then those that have the label.
-            let unplaced: Vec<usize> = (0..self.goal.len())
-                .filter(|number| self.goal[*number] && found.class[*number].is_none())
-                .collect();
-            open.sort_by_key(|class| {
-                let takes = unplaced
-                    .iter()
-                    .filter(|number| self.classes.class_hosts(*class, **number))
-                    .count();
-                let spare = counts[*class] < self.had[*class];
-                (usize::MAX - takes, !spare, *class)
-            });
-            match open.as_slice() {
+            match self.choices(counts, &found.wanting, &unplaced).as_slice() {
                 [] => break,
                 [only] => counts[*only] += 1,
                 several => {
                     for class in several {
                         counts[*class] += 1;
-                        self.descend(counts);
+                        self.descend(counts, group);
                         counts[*class] -= 1;
                     }
                     break;
@@ -145,5 +147,33 @@ impl Search<'_> {
             }
         }
         *counts = entered;
+    }
+
+    /// The classes of which one more node can help, the most promising first. A class that can do all that another can is taken
+    /// instead of it.
+    fn choices(&self, counts: &[u32], wanting: &[usize], unplaced: &[usize]) -> Vec<usize> {
+        let open: Vec<usize> = wanting
+            .iter()
+            .copied()
+            .filter(|class| counts[*class] < self.all[*class])
+            .collect();
+        let has_label = |class: usize| counts[class] < self.had[class];
+        let mut choices: Vec<usize> = open
+            .iter()
+            .copied()
+            .filter(|class| {
+                let better =
+                    |other: &usize| self.classes.dominates(*other, *class) && (has_label(*other) || !has_label(*class));
+                !open.iter().any(better)
+            })
+            .collect();
+        choices.sort_by_key(|class| {
+            let takes = unplaced
+                .iter()
+                .filter(|number| self.classes.class_hosts(*class, **number))
+                .count();
+            (usize::MAX - takes, !has_label(*class), *class)
+        });
+        choices
     }
 }

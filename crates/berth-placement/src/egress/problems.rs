@@ -1,6 +1,6 @@
 //! What is wrong with egress addresses, in words.
 
-use super::{AddressPlan, EGRESS_ASSIGNABLE, EgressIp, Refusal};
+use super::{AddressPlan, EGRESS_ASSIGNABLE, EgressContext, EgressIp, Refusal, classes::leg};
 use crate::{
     node::PlacementNode,
     problem::{Problem, ProblemKind},
@@ -40,6 +40,7 @@ pub(super) fn used_twice(object: &EgressIp, text: &str, other: &str) -> Problem 
 pub(super) fn of_address(
     nodes: &[PlacementNode],
     egress: &[EgressIp],
+    context: &EgressContext,
     plan: &mut AddressPlan,
     proposed: Option<usize>,
 ) {
@@ -55,7 +56,21 @@ pub(super) fn of_address(
             .collect()
     };
     let written = &plan.written;
-    let unlabelled = could(Refusal::NotLabelled);
+    // Only where too few nodes can host the address do the others matter.
+    let unlabelled = if plan.feasible.len() > 1 && plan.best.is_some() {
+        Vec::new()
+    } else {
+        could(Refusal::NotLabelled)
+    };
+    // Where nothing is known of any network there is nothing to say.
+    if plan.feasible.is_empty()
+        && plan
+            .refused
+            .iter()
+            .all(|(_, refusal)| *refusal == Refusal::NetworksUnknown)
+    {
+        return;
+    }
     let mut problems = Vec::new();
     let proposal = proposed.and_then(|node| nodes.get(node)).map(|node| node.name.as_str());
     match plan.feasible.as_slice() {
@@ -106,25 +121,40 @@ pub(super) fn of_address(
                     )),
                 );
             }
-            if let [only] = feasible
-                && let Some(node) = nodes.get(*only as usize)
-            {
-                let problem = Problem::new(
-                    ProblemKind::EgressSingleNode,
-                    format!(
-                        "only `{}` can host {written}: without it the address is gone",
-                        node.name
-                    ),
-                );
-                problems.push(if unlabelled.is_empty() {
-                    problem.with_help("no other node is in the network")
-                } else {
-                    problem.with_help(format!("label one more: {}", named(&unlabelled)))
-                });
-            }
-            let remote = |node: &u32| nodes.get(*node as usize).is_some_and(|node| node.remote_site.is_some());
-            if feasible.iter().all(remote) {
-                problems.push(
+            problems.extend(few_hosts(nodes, context, written, feasible, &unlabelled));
+        }
+    }
+    plan.problems = problems;
+}
+
+/// What can be said of the nodes that can host an address.
+fn few_hosts(
+    nodes: &[PlacementNode],
+    context: &EgressContext,
+    written: &str,
+    feasible: &[u32],
+    unlabelled: &[&str],
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if let [only] = feasible
+        && let Some(node) = nodes.get(*only as usize)
+    {
+        let problem = Problem::new(
+            ProblemKind::EgressSingleNode,
+            format!(
+                "only `{}` can host {written}: without it the address is gone",
+                node.name
+            ),
+        );
+        problems.push(if unlabelled.is_empty() {
+            problem.with_help("no other node is in the network")
+        } else {
+            problem.with_help(format!("label one more: {}", named(unlabelled)))
+        });
+    }
+    let remote = |node: &u32| nodes.get(*node as usize).is_some_and(|node| node.remote_site.is_some());
+    if context.timeout.is_none() && feasible.iter().all(remote) {
+        problems.push(
                     Problem::new(
                         ProblemKind::EgressRemoteOnly,
                         format!("only nodes of remote sites can host {written}, and a node that does not answer within a second loses it"),
@@ -134,10 +164,8 @@ pub(super) fn of_address(
                          network.operator.openshift.io/cluster where the line is slow",
                     ),
                 );
-            }
-        }
     }
-    plan.problems = problems;
+    problems
 }
 
 /// What concerns whole objects, or nodes.
@@ -161,21 +189,10 @@ pub(super) fn beside(
             .with_help("select namespaces by a label, such as matchLabels: {type: rwn}"),
         ));
     }
-    let mut serves = vec![false; nodes.len()];
-    for plan in plans {
-        let not_ready = plan
-            .refused
-            .iter()
-            .filter(|(_, refusal)| *refusal == Refusal::NotReady)
-            .map(|(node, _)| node);
-        for node in plan.feasible.iter().chain(not_ready) {
-            if let Some(serves) = serves.get_mut(*node as usize) {
-                *serves = true;
-            }
-        }
-    }
-    for ((node, labelled), serves) in nodes.iter().zip(labelled).zip(serves) {
-        if *labelled && !serves {
+    for (node, labelled) in nodes.iter().zip(labelled) {
+        // An address that is wrong in another way is still the one that the label is for.
+        let serves = |plan: &AddressPlan| plan.address.is_some_and(|address| leg(node, address).is_some());
+        if *labelled && node.has_networks() && !plans.iter().any(serves) {
             let message = format!(
                 "node `{}` is labelled {EGRESS_ASSIGNABLE}, but no egress address is in its networks ({})",
                 node.name,

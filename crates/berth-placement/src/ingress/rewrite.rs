@@ -85,6 +85,16 @@ pub(super) fn matching(nodes: &[PlacementNode], meant: &[usize], pools: &[Option
     json!({"namePatterns": patterns})
 }
 
+/// A rule that gives exactly these nodes labels.
+pub fn names_rule(name: &str, nodes: &[&str], labels: &[(&str, &str)]) -> Value {
+    let patterns: Vec<String> = nodes.iter().map(|node| node.replace('.', "\\.")).collect();
+    let labels = labels
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    label_rule(name, &json!({"namePatterns": patterns}), &labels)
+}
+
 pub(super) fn label_rule(name: &str, matching: &Value, labels: &BTreeMap<String, String>) -> Value {
     json!({
         "apiVersion": "berth.dev/v1alpha1",

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use berth_labels::{LabelSelector, Requirement};
+use berth_labels::{LabelSelector, LabelValue, Requirement, Selector};
 
 use super::{DEFAULT_CONTROLLER, IngressController};
 use crate::problem::{Problem, ProblemKind};
@@ -30,7 +30,7 @@ fn demands(controller: &IngressController) -> Option<Vec<(Key, Requirement)>> {
         (Side::Namespace, &controller.namespace_selector),
     ] {
         let compiled = selector.as_ref().map(LabelSelector::compile).transpose().ok()?;
-        for requirement in compiled.iter().flat_map(|selector| selector.requirements()) {
+        for requirement in compiled.iter().flat_map(Selector::requirements) {
             demands.push(((side, requirement.key.to_string()), requirement.clone()));
         }
     }
@@ -44,7 +44,7 @@ fn candidates(demands: &[(Key, Requirement)]) -> BTreeMap<&Key, Vec<Option<Strin
         named
             .entry(key)
             .or_default()
-            .extend(requirement.values.iter().map(|value| value.as_str()));
+            .extend(requirement.values.iter().map(LabelValue::as_str));
     }
     named
         .into_iter()

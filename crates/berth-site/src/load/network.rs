@@ -354,7 +354,7 @@ fn addresses(fields: &mut Fields<'_>, key: &'static str, report: &mut Report<'_>
         .collect()
 }
 
-fn items<'a>(fields: &mut Fields<'a>, key: &'static str, report: &mut Report<'_>) -> &'a [Node] {
+pub(super) fn items<'a>(fields: &mut Fields<'a>, key: &'static str, report: &mut Report<'_>) -> &'a [Node] {
     let Some(node) = fields.get(key) else {
         return &[];
     };

@@ -24,6 +24,8 @@ mod live_image;
 #[cfg(test)]
 #[path = "../../../berth-store/tests/it/postgres_server.rs"]
 mod postgres_server;
+mod remote_workers;
+#[cfg(test)]
 mod render;
 #[cfg(test)]
 mod rollout;
