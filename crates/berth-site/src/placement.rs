@@ -358,7 +358,9 @@ pub fn egress_context(site: &Site) -> EgressContext {
 /// Every finding about places in a site.
 pub(crate) fn check_placement(resolver: &Resolver<'_>, resolutions: &[Resolution]) -> Vec<Diagnostic> {
     let site = resolver.site();
-    if site.ingress_controllers.is_empty() && site.egress_ips.is_empty() {
+    // Places are judged with all nodes or not at all: who asks for some only would see the others as missing.
+    let some = resolutions.len() < resolver.subjects().len();
+    if some || (site.ingress_controllers.is_empty() && site.egress_ips.is_empty()) {
         return Vec::new();
     }
     let placement = Placement::new(resolver, resolutions);
