@@ -24,6 +24,7 @@ mod live_image;
 #[cfg(test)]
 #[path = "../../../berth-store/tests/it/postgres_server.rs"]
 mod postgres_server;
+#[cfg(test)]
 mod remote_workers;
 #[cfg(test)]
 mod render;
