@@ -10,11 +10,15 @@
 
 pub mod api;
 pub mod bootstrap;
+mod connect;
 pub mod controller;
 pub mod decide;
 pub mod lease;
 pub mod names;
 pub mod observe;
+mod summary;
 mod view;
 
+pub use connect::{ConnectError, connect};
+pub use summary::{BerthSummary, PoolSummary, Summary, summarize, summary};
 pub use view::NodeView;

@@ -7,6 +7,7 @@ mod boot;
 mod cloud_init;
 mod common;
 mod configdocs;
+mod controller;
 mod database;
 mod diff;
 mod egress;
@@ -46,6 +47,7 @@ pub(crate) use self::{
         ConfigdocsArgs, ConfigdocsCommand, ConfigdocsCommitArgs, ConfigdocsLoadArgs, ConfigdocsShowArgs,
         ConfigdocsStatusArgs, ConfigdocsVersionsArgs,
     },
+    controller::{ControllerArgs, ModeName, StatusArgs},
     database::DatabaseArgs,
     diff::DiffArgs,
     egress::{EgressArgs, EgressCommand, EgressPlanArgs, EgressVerifyArgs},
@@ -146,4 +148,6 @@ pub(crate) enum Command {
     Store(StoreArgs),
     Labels(LabelsArgs),
     Selector(SelectorArgs),
+    Controller(ControllerArgs),
+    Status(StatusArgs),
 }

@@ -3,6 +3,7 @@
 mod apply;
 mod cloud_init;
 mod configdocs;
+mod controller;
 mod diff;
 mod egress_plan;
 mod egress_verify;
@@ -33,6 +34,7 @@ mod rollout_plan;
 mod selector;
 mod serve;
 mod show;
+mod status;
 mod store;
 mod tag;
 mod token_create;
@@ -64,6 +66,8 @@ pub(crate) fn run(
     printer: &mut Printer<'_>,
 ) -> Result<Exit, Failure> {
     match command {
+        Command::Controller(args) => controller::run(&args),
+        Command::Status(args) => status::run(&args, printer),
         Command::Lint(args) => lint::run(&args, stdin, printer),
         Command::Resolve(args) => resolve::run(&args, stdin, printer),
         Command::Explain(args) => explain::run(&args, stdin, printer),

@@ -11,6 +11,7 @@
 
 mod args;
 mod boot;
+mod cluster;
 mod commands;
 mod database;
 mod documents;

@@ -2,7 +2,7 @@
 //! machines.
 
 mod committed;
-mod log;
+pub(super) mod log;
 mod source;
 
 use std::{future::Future, io, path::Path, sync::Arc, time::Duration};

@@ -7,7 +7,7 @@ use tracing::Level;
 use crate::args::{LogFormat, LogLevel};
 
 /// Starts logging. Where a log was started before, as in tests, that one goes on.
-pub(super) fn start(format: LogFormat, level: LogLevel) {
+pub(in crate::commands) fn start(format: LogFormat, level: LogLevel) {
     let level = match level {
         LogLevel::Error => Level::ERROR,
         LogLevel::Warn => Level::WARN,

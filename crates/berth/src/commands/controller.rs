@@ -1,0 +1,92 @@
+//! `berth controller`: the controllers in a cluster.
+
+use std::{io, sync::Arc, time::Duration};
+
+use berth_cluster::{
+    connect,
+    controller::{self, Mode, Options},
+    lease::LeaseOptions,
+};
+use berth_labels::ConflictPolicy;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::ignition_server::log;
+use crate::{
+    args::{ControllerArgs, ModeName},
+    cluster::unreachable,
+    exit::Exit,
+    failure::Failure,
+};
+
+/// How often the leader renews its lease, as a share of the lease's duration.
+const RENEWALS: u32 = 6;
+
+/// Runs the command.
+pub(crate) fn run(args: &ControllerArgs) -> Result<Exit, Failure> {
+    log::start(args.log_format, args.log_level);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::Runtime)?;
+    runtime.block_on(async {
+        let shutdown = CancellationToken::new();
+        end_on_signal(&shutdown).map_err(Failure::Runtime)?;
+        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
+            .await
+            .map_err(unreachable)?;
+        controller::run(client, options(args), shutdown)
+            .await
+            .map_err(unreachable)?;
+        Ok(Exit::Done)
+    })
+}
+
+fn options(args: &ControllerArgs) -> Options {
+    let mut options = Options::new(Arc::new(jiff::Timestamp::now));
+    options.mode = match args.mode {
+        ModeName::Labels => Mode::Labels,
+        ModeName::Full => Mode::Full,
+    };
+    options.approve = args.approve;
+    options.adopt = !args.no_adoption;
+    options.allow_mass_removal = args.allow_mass_removal;
+    options.listen = args.health_listen;
+    if args.take_over {
+        options.conflicts = ConflictPolicy::TakeOver;
+    }
+    if let Some(flavour) = args.flavour.typed() {
+        options.flavour = flavour;
+    }
+    if !args.no_leader_election {
+        options.lease = Some(LeaseOptions {
+            namespace: args.lease_namespace.clone(),
+            identity: args.identity.clone().unwrap_or_else(made_up_identity),
+            duration: args.lease_duration,
+            period: (args.lease_duration / RENEWALS).max(Duration::from_millis(100)),
+            ..LeaseOptions::default()
+        });
+    }
+    options
+}
+
+/// The host's name tells people which replica it is; process and time tell two on one host apart.
+fn made_up_identity() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let started = jiff::Timestamp::now().as_millisecond();
+    format!("{}-{}-{started}", host.trim(), std::process::id())
+}
+
+fn end_on_signal(shutdown: &CancellationToken) -> io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let shutdown = shutdown.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        shutdown.cancel();
+    });
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! `berth status`: pools, berths, drift and conflicts of a cluster.
+
+use berth_cluster::{BerthSummary, Summary, connect, summary};
+use serde::Serialize;
+
+use crate::{
+    args::StatusArgs,
+    cluster::unreachable,
+    exit::Exit,
+    failure::Failure,
+    output::{Printer, Report, Table},
+};
+
+/// Runs the command.
+pub(crate) fn run(args: &StatusArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::Runtime)?;
+    let summary = runtime.block_on(async {
+        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
+            .await
+            .map_err(unreachable)?;
+        summary(&client).await.map_err(unreachable)
+    })?;
+    let drifted = summary.berths.iter().any(has_drifted);
+    printer.report(args.output.format, &StatusReport(summary))?;
+    Ok(if drifted { Exit::No } else { Exit::Done })
+}
+
+/// A machine that has not come yet, or whose place was given up, is no drift.
+fn has_drifted(berth: &BerthSummary) -> bool {
+    !berth.ready && !["AwaitingMachine", "Preregistered", "Released"].contains(&berth.reason.as_str())
+}
+
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+struct StatusReport(Summary);
+
+impl Report for StatusReport {
+    fn text(&self, wide: bool) -> String {
+        let mut pools = Table::new(["POOL", "BERTHS", "READY"]);
+        for pool in &self.0.pools {
+            pools.row([pool.name.clone(), pool.berths.to_string(), pool.ready.to_string()]);
+        }
+        let mut berths = Table::new(["BERTH", "NODE", "POOL", "PHASE", "READY", "REASON"]);
+        let mut messages = String::new();
+        for berth in &self.0.berths {
+            berths.row([
+                berth.name.clone(),
+                berth.node.clone(),
+                berth.pool.clone().unwrap_or_default(),
+                berth.phase.to_owned(),
+                if berth.ready { "True" } else { "False" }.to_owned(),
+                berth.reason.clone(),
+            ]);
+            if has_drifted(berth) || (wide && !berth.ready) {
+                messages.push_str(&format!("{}: {}\n", berth.name, berth.message));
+            }
+        }
+        let mut text = format!("{pools}\n{berths}");
+        if !messages.is_empty() {
+            text.push_str(&format!("\n{messages}"));
+        }
+        if !self.0.without_berth.is_empty() {
+            text.push_str(&format!("\nwithout a Berth: {}\n", self.0.without_berth.join(", ")));
+        }
+        text
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0
+            .berths
+            .iter()
+            .map(|berth| format!("berth/{}", berth.name))
+            .collect()
+    }
+}
