@@ -8,6 +8,7 @@
 //! Everything is pure: the same documents give the same site, the same resolutions and the same findings, whatever
 //! their order. The command line, the API server and the controllers all call these functions.
 
+mod carried;
 mod check;
 mod clli;
 mod configs;

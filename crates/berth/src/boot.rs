@@ -1,6 +1,7 @@
 //! What the commands that make boot artefacts have in common.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -9,7 +10,7 @@ use std::{
 use berth_boot::{BootError, BootInput, ExistingFile, Way, needs_loader};
 use berth_documents::{Diagnostic, Sources, parse};
 use berth_labels::{Flavour, LabelSet, NodeLabels};
-use berth_site::{Resolution, Resolver, check};
+use berth_site::{Resolution, Resolver, Site, check};
 use berth_units::{EffectiveUnit, LeftOut};
 
 use crate::{
@@ -64,6 +65,15 @@ impl Known {
             executable,
             carried: labels("--carry", &args.carry)?,
         })
+    }
+
+    /// Adds what the platform gives the machines itself. What was typed counts more.
+    pub(crate) fn carry(&mut self, labels: &LabelSet) {
+        for (key, value) in labels {
+            if !self.carried.contains_key(key.as_str()) {
+                self.carried.insert(key.clone(), value.clone());
+            }
+        }
     }
 
     /// The question for the pure crate.
@@ -224,6 +234,17 @@ pub(crate) fn mistakes(
         printer.error("the documents have mistakes, so nothing is made from them")?;
     }
     Ok(exit)
+}
+
+/// What the platform gives every machine of a pool itself.
+pub(crate) fn carried_by_pool(site: &Site, resolver: &Resolver<'_>, pool: &str) -> LabelSet {
+    let in_pool: BTreeSet<String> = resolver
+        .resolve_all()
+        .iter()
+        .filter(|node| node.pool_name() == Some(pool))
+        .map(|node| node.node.to_string())
+        .collect();
+    site.carried_labels(|name| in_pool.contains(name))
 }
 
 /// The answer for a node by name.

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &IgnitionArgs, stdin: &mut dyn Read, printer: &mut Print
     } else {
         args.token.clone()
     };
-    let known = Known::read(&args.boot, &args.files, stdin, printer)?;
+    let mut known = Known::read(&args.boot, &args.files, stdin, printer)?;
     let loaded = Loaded::read(&args.files.paths, stdin)?;
     let flavour = args.flavour.of(&loaded.site);
     let resolver = Resolver::new(&loaded.site, flavour);
@@ -47,6 +47,10 @@ pub(crate) fn run(args: &IgnitionArgs, stdin: &mut dyn Read, printer: &mut Print
         print(args, &config, printer)?;
         return Ok(Exit::Done);
     }
+    known.carry(&match &subject.node {
+        Some(node) => loaded.site.carried_labels(|name| name == node),
+        None => boot::carried_by_pool(&loaded.site, &resolver, &subject.pool),
+    });
     let configs = rendering::render_pools(&loaded.site, Some(&subject.pool), &rendering::options(None))?;
     rendering::show_warnings(printer, &configs)?;
     if let Some(error) = configs.iter().find_map(PoolConfig::failure) {

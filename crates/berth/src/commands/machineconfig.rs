@@ -53,6 +53,7 @@ pub(crate) fn run(args: &MachineConfigArgs, stdin: &mut dyn Read, printer: &mut 
         }
     };
     known.unit = known.unit.or(base.unit);
+    known.carry(&boot::carried_by_pool(&loaded.site, &resolver, &args.pool));
     let environment = base
         .environment
         .as_ref()

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ZtpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_
             diagnostics: Vec::new(),
         }
     } else {
-        match from_site(args, Loaded::from_texts(texts), printer)? {
+        match from_site(args, &Loaded::from_texts(texts), printer)? {
             Some(made) => made,
             None => return Ok(Exit::No),
         }
@@ -66,7 +66,7 @@ fn parsed(texts: &[(String, String)]) -> (Sources, Vec<Document>) {
 }
 
 /// The manifests of a site; without them, the reason has been shown.
-fn from_site(args: &ZtpArgs, loaded: Loaded, printer: &mut Printer<'_>) -> Result<Option<Manifests>, Failure> {
+fn from_site(args: &ZtpArgs, loaded: &Loaded, printer: &mut Printer<'_>) -> Result<Option<Manifests>, Failure> {
     let flavour = args.flavour.of_or(&loaded.site, Flavour::Openshift);
     let resolver = Resolver::new(&loaded.site, flavour);
     let mut diagnostics: Vec<Diagnostic> = check(&loaded.sources, &resolver, &resolver.resolve_all());

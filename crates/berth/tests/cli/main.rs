@@ -40,6 +40,8 @@ mod site;
 mod token;
 #[cfg(test)]
 mod unit;
+#[cfg(test)]
+mod ztp;
 
 mod help;
 mod input;
