@@ -12,7 +12,7 @@ use super::{ArtefactFormat, Files, FlavourArg};
 #[command(after_help = "\
 Examples:
   berth node-manifest -f site/ --node worker-3
-  berth node-manifest -f examples/telco-site --node smyrgaear01 --install user-provisioned")]
+  berth node-manifest -f site/ --node worker-3 --install user-provisioned")]
 pub(crate) struct NodeManifestArgs {
     #[command(flatten)]
     pub(crate) files: Files,

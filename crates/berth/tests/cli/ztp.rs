@@ -27,7 +27,7 @@ fn mistakes_of_people_are_found_where_they_are() {
     assert!(
         found
             .stdout
-            .contains("04-extra-manifests.yaml:40:36: ztp-hostname-selector"),
+            .contains("04-extra-manifests.yaml:40:35: ztp-hostname-selector"),
         "{found}"
     );
     insta::assert_snapshot!(found);
