@@ -263,3 +263,6 @@ fn finding(sources: &Sources, found: &Diagnostic) -> Finding {
 fn object_name(kind: &str, name: &str) -> String {
     format!("{kind}/{name}")
 }
+
+#[cfg(test)]
+mod tests;

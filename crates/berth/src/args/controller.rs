@@ -40,6 +40,7 @@ Examples:
   berth controller --mode labels
   berth controller --approve --health-listen 0.0.0.0:8081
   berth controller --no-leader-election --kubeconfig admin.conf")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct ControllerArgs {
     /// What the controllers do
     #[arg(long, value_name = "MODE", value_enum, default_value_t)]

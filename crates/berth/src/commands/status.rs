@@ -55,15 +55,15 @@ impl Report for StatusReport {
                 berth.reason.clone(),
             ]);
             if has_drifted(berth) || (wide && !berth.ready) {
-                messages.push_str(&format!("{}: {}\n", berth.name, berth.message));
+                messages.extend([&berth.name, ": ", &berth.message, "\n"]);
             }
         }
         let mut text = format!("{pools}\n{berths}");
         if !messages.is_empty() {
-            text.push_str(&format!("\n{messages}"));
+            text.extend(["\n", &messages]);
         }
         if !self.0.without_berth.is_empty() {
-            text.push_str(&format!("\nwithout a Berth: {}\n", self.0.without_berth.join(", ")));
+            text.extend(["\nwithout a Berth: ", &self.0.without_berth.join(", "), "\n"]);
         }
         text
     }
