@@ -22,13 +22,13 @@ pub(super) struct Cover {
 
 /// Finds the smallest set. Among sets of one size, the one with the most nodes that have the label already.
 pub(super) fn smallest(nodes: &[PlacementNode], wanted: &[Wanted], classes: &Classes, labelled: &[bool]) -> Cover {
-    // Within a class: ready nodes before others, those with the label before others.
+    // Within a class: those with the label first, then those that keep no pods away; masters are seldom meant.
     let members: Vec<Vec<usize>> = classes
         .members
         .iter()
         .map(|members| {
             let mut members: Vec<usize> = members.iter().copied().filter(|node| !nodes[*node].not_ready).collect();
-            members.sort_by_key(|node| (!labelled[*node], *node));
+            members.sort_by_key(|node| (!labelled[*node], !nodes[*node].taints.is_empty(), *node));
             members
         })
         .collect();

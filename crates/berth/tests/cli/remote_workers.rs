@@ -228,12 +228,12 @@ fn an_address_of_the_central_network_is_refused_on_the_remote_worker() {
     assert_eq!(codes(&central["findings"]), ["egress-unlabelled"]);
     // The proposal: a machine of the network, beside the one that is labelled already.
     let label = names(&json["label"]);
-    assert_eq!(label, ["atlngamac01", "smyrgaear01"]);
+    assert_eq!(label, ["atlngamai01", "smyrgaear01"]);
     assert!(
         central["findings"][0]["help"]
             .as_str()
             .unwrap()
-            .starts_with("label atlngamac01")
+            .starts_with("label atlngamai01")
     );
     // Followed, it works.
     let folder = Folder::new();
@@ -245,8 +245,8 @@ fn an_address_of_the_central_network_is_refused_on_the_remote_worker() {
         folder.path().display()
     ))
     .json();
-    assert_eq!(after["addresses"][1]["best"], json!("atlngamac01"));
-    assert_eq!(after["addresses"][1]["greedy"], json!("atlngamac01"));
+    assert_eq!(after["addresses"][1]["best"], json!("atlngamai01"));
+    assert_eq!(after["addresses"][1]["greedy"], json!("atlngamai01"));
     // A second run proposes the same.
     assert_eq!(after["label"], json["label"]);
 }
