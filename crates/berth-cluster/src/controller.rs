@@ -43,8 +43,6 @@ pub enum Mode {
     /// Labels, Berths and pre-registration; rendering and rollout are left to the Machine Config Operator.
     #[default]
     Labels,
-    /// Everything.
-    Full,
 }
 
 /// How to run.

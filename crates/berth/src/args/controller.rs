@@ -25,8 +25,6 @@ pub(crate) enum ModeName {
     /// Labels, Berths and pre-registration; the rest is left to the Machine Config Operator
     #[default]
     Labels,
-    /// Everything
-    Full,
 }
 
 /// Keep the promise in a cluster
