@@ -100,7 +100,8 @@ pub(crate) fn run_boot(workspace: &Workspace) -> Result<Option<String>> {
 fn berth(workspace: &Workspace) -> Result<PathBuf> {
     let mut command = workspace.cargo();
     command
-        .args(["build", "--locked", "--package", "berth", "--bin", "berth"])
+        // With the features of the whole workspace, so that the tests need no second build of what it uses.
+        .args(["build", "--locked", "--workspace", "--bin", "berth"])
         .args(["--message-format", "json-render-diagnostics"]);
     node::executable(&mut command, "berth")
 }
