@@ -82,9 +82,15 @@ fn from_site(args: &ZtpArgs, loaded: &Loaded, printer: &mut Printer<'_>) -> Resu
         image_set: args.image_set.clone(),
         ssh_public_key: args.ssh_key.clone(),
     };
+    let ingress: Vec<Value> = loaded
+        .site
+        .ingress_controllers
+        .iter()
+        .map(|controller| controller.document.clone())
+        .collect();
     let mut made = manifests(&ZtpInput {
         resolver: &resolver,
-        ingress_controllers: &[],
+        ingress_controllers: &ingress,
         options: &options,
     });
     diagnostics.append(&mut made.diagnostics);
