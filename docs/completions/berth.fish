@@ -32,15 +32,34 @@ complete -c berth -n "__fish_berth_needs_command" -f -a "explain" -d 'Explain wh
 complete -c berth -n "__fish_berth_needs_command" -f -a "pools" -d 'Show which pool each node is in'
 complete -c berth -n "__fish_berth_needs_command" -f -a "plan" -d 'Show what would change on the live nodes'
 complete -c berth -n "__fish_berth_needs_command" -f -a "render" -d 'Merge the machine configs of a pool into one rendered config'
-complete -c berth -n "__fish_berth_needs_command" -f -a "diff" -d 'Compare two folders of documents: what changes on machines, and what it costs'
+complete -c berth -n "__fish_berth_needs_command" -f -a "diff" -d 'Compare two folders or revisions of documents: what changes on machines, and what it costs'
+complete -c berth -n "__fish_berth_needs_command" -f -a "apply" -d 'Store a folder of documents as a new revision'
+complete -c berth -n "__fish_berth_needs_command" -f -a "revisions" -d 'List the revisions with their buckets and tags'
+complete -c berth -n "__fish_berth_needs_command" -f -a "show" -d 'Print the documents of a revision'
+complete -c berth -n "__fish_berth_needs_command" -f -a "rollback" -d 'Make a new revision with the documents of an earlier one'
+complete -c berth -n "__fish_berth_needs_command" -f -a "tag" -d 'Give a revision a tag, or take one away'
+complete -c berth -n "__fish_berth_needs_command" -f -a "configdocs" -d 'Stage documents and commit them, as Shipyard does'
 complete -c berth -n "__fish_berth_needs_command" -f -a "rollout" -d 'Questions about moving nodes to their rendered config'
 complete -c berth -n "__fish_berth_needs_command" -f -a "forecast" -d 'Foretell a rollout: who moves when, with how many reboots, and until when'
+complete -c berth -n "__fish_berth_needs_command" -f -a "machineconfig" -d 'Make the machine configs that carry a pool\'s boot labels'
+complete -c berth -n "__fish_berth_needs_command" -f -a "ignition" -d 'Make the Ignition config for a pool or for one machine'
+complete -c berth -n "__fish_berth_needs_command" -f -a "cloud-init" -d 'Make the cloud-init user data that gives one machine its boot labels'
+complete -c berth -n "__fish_berth_needs_command" -f -a "kubeadm" -d 'Make the kubeadm config that gives one machine its boot labels'
+complete -c berth -n "__fish_berth_needs_command" -f -a "unit" -d 'Questions about systemd units'
+complete -c berth -n "__fish_berth_needs_command" -f -a "ingress" -d 'Questions about ingress controllers and the nodes their routers run on'
+complete -c berth -n "__fish_berth_needs_command" -f -a "egress" -d 'Questions about egress addresses and the nodes that host them'
 complete -c berth -n "__fish_berth_needs_command" -f -a "serve" -d 'Run everything that Berth serves in one process'
 complete -c berth -n "__fish_berth_needs_command" -f -a "ignition-server" -d 'Serve Ignition configs to machines'
 complete -c berth -n "__fish_berth_needs_command" -f -a "token" -d 'Tokens with which machines fetch their Ignition config'
 complete -c berth -n "__fish_berth_needs_command" -f -a "pointer" -d 'Print the small Ignition config that a machine boots from'
+complete -c berth -n "__fish_berth_needs_command" -f -a "iso" -d 'The Ignition config inside a CoreOS live image'
+complete -c berth -n "__fish_berth_needs_command" -f -a "ztp" -d 'Make the manifests with which a hub installs the site\'s cluster'
+complete -c berth -n "__fish_berth_needs_command" -f -a "node-manifest" -d 'Print the Node of a machine that has not booted yet'
+complete -c berth -n "__fish_berth_needs_command" -f -a "store" -d 'Look after the database that holds the documents'
 complete -c berth -n "__fish_berth_needs_command" -f -a "labels" -d 'Questions about labels alone'
 complete -c berth -n "__fish_berth_needs_command" -f -a "selector" -d 'Convert a label selector, to debug it'
+complete -c berth -n "__fish_berth_needs_command" -f -a "controller" -d 'Keep the promise in a cluster'
+complete -c berth -n "__fish_berth_needs_command" -f -a "status" -d 'Show pools, berths, drift and conflicts of a cluster'
 complete -c berth -n "__fish_berth_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c berth -n "__fish_berth_using_subcommand lint" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand lint" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
@@ -105,6 +124,10 @@ yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand render" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand diff" -l pool -d 'Only this pool, and the nodes that are in it before or after' -r
+complete -c berth -n "__fish_berth_using_subcommand diff" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand diff" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand diff" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand diff" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand diff" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
 complete -c berth -n "__fish_berth_using_subcommand diff" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -113,6 +136,137 @@ json\t'For programs; the fields are stable'
 yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand apply" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand apply" -l bucket -d 'The bucket that takes the documents' -r
+complete -c berth -n "__fish_berth_using_subcommand apply" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand apply" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand apply" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand apply" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand apply" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand apply" -l dry-run -d 'Only show what would change'
+complete -c berth -n "__fish_berth_using_subcommand apply" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand revisions" -l tag -d 'Only revisions with this tag; repeatable: with any of them' -r
+complete -c berth -n "__fish_berth_using_subcommand revisions" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand revisions" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand revisions" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand revisions" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand revisions" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand revisions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand show" -l bucket -d 'Only the documents of this bucket' -r
+complete -c berth -n "__fish_berth_using_subcommand show" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand show" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand show" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand show" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand show" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand show" -l rendered -d 'After layering and substitution'
+complete -c berth -n "__fish_berth_using_subcommand show" -l cleartext -d 'Show secrets as they are'
+complete -c berth -n "__fish_berth_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand rollback" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand rollback" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand rollback" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand rollback" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand rollback" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand rollback" -l dry-run -d 'Only show what would change'
+complete -c berth -n "__fish_berth_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand tag" -l data -d 'What to keep with the tag: a mapping in YAML or JSON' -r
+complete -c berth -n "__fish_berth_using_subcommand tag" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand tag" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand tag" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand tag" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand tag" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand tag" -l delete -d 'Take the tag away'
+complete -c berth -n "__fish_berth_using_subcommand tag" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and not __fish_seen_subcommand_from load status commit show versions help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and not __fish_seen_subcommand_from load status commit show versions help" -f -a "load" -d 'Load a collection into the buffer'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and not __fish_seen_subcommand_from load status commit show versions help" -f -a "status" -d 'Show how every collection stands in two versions'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and not __fish_seen_subcommand_from load status commit show versions help" -f -a "commit" -d 'Validate the buffer and make it the committed version'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and not __fish_seen_subcommand_from load status commit show versions help" -f -a "show" -d 'Print the documents of a collection'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and not __fish_seen_subcommand_from load status commit show versions help" -f -a "versions" -d 'List the versions of the site with their revisions'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and not __fish_seen_subcommand_from load status commit show versions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l append -d 'Keep the other collections of the buffer; this one must not be in it yet'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l replace -d 'Empty the buffer first'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l versions -d 'Two of buffer, committed, `last_site_action` and `successful_site_action`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l force -d 'Commit also what has errors'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l dry-run -d 'Only validate'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l version -d 'buffer, committed, `last_site_action` or `successful_site_action`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l cleartext -d 'Show secrets as they are'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "load" -d 'Load a collection into the buffer'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show how every collection stands in two versions'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "commit" -d 'Validate the buffer and make it the committed version'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the documents of a collection'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "versions" -d 'List the versions of the site with their revisions'
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c berth -n "__fish_berth_using_subcommand rollout; and not __fish_seen_subcommand_from plan help" -s h -l help -d 'Print help'
 complete -c berth -n "__fish_berth_using_subcommand rollout; and not __fish_seen_subcommand_from plan help" -f -a "plan" -d 'Show which nodes would move next, pool by pool'
 complete -c berth -n "__fish_berth_using_subcommand rollout; and not __fish_seen_subcommand_from plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -145,6 +299,162 @@ json\t'For programs; the fields are stable'
 yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand forecast" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l pool -d 'The pool' -r
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l way -d 'How the labels reach the kubelet' -r -f -a "auto\t'By what is known: the platform\'s hook if the unit has it, else the generator if there is the executable, else a drop-in'
+generator\t'A systemd generator on the machine adds one flag to whatever unit is there'
+kubelet-env\t'OpenShift\'s hook, `CUSTOM_KUBELET_LABELS` in /etc/kubernetes/kubelet-env'
+default-kubelet\t'kubeadm\'s hook, `KUBELET_EXTRA_ARGS` in /etc/default/kubelet'
+dropin\t'A drop-in for a unit that is known'"
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l node-binary -d 'The static executable for nodes; without it, `berth-node` beside `berth` is used' -r -F
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l unit -d 'The kubelet\'s unit on the machines; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l dropin -d 'A drop-in of that unit, or a folder of drop-ins; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l carry -d 'Labels that the platform itself puts into OpenShift\'s hook, `key=value,…`; repeatable' -r
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l spec -d 'Spec version of the Ignition configs inside' -r
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l no-policy -d 'Leave out the `MachineConfiguration` with the policies; without them OpenShift reboots for these files'
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l disruption-policy -d 'Print the `MachineConfiguration` with the policies alone'
+complete -c berth -n "__fish_berth_using_subcommand machineconfig" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand ignition" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l pool -d 'For every machine of this pool' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l node -d 'For this machine' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l spec -d 'Spec version of the config: 3.1.0 to 3.5.0' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l way -d 'How the labels reach the kubelet' -r -f -a "auto\t'By what is known: the platform\'s hook if the unit has it, else the generator if there is the executable, else a drop-in'
+generator\t'A systemd generator on the machine adds one flag to whatever unit is there'
+kubelet-env\t'OpenShift\'s hook, `CUSTOM_KUBELET_LABELS` in /etc/kubernetes/kubelet-env'
+default-kubelet\t'kubeadm\'s hook, `KUBELET_EXTRA_ARGS` in /etc/default/kubelet'
+dropin\t'A drop-in for a unit that is known'"
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l node-binary -d 'The static executable for nodes; without it, `berth-node` beside `berth` is used' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l unit -d 'The kubelet\'s unit on the machines; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l dropin -d 'A drop-in of that unit, or a folder of drop-ins; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l carry -d 'Labels that the platform itself puts into OpenShift\'s hook, `key=value,…`; repeatable' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l pointer -d 'Only say where the config is: `https://HOST:22623`, or the whole URL' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l ca -d 'File with the certificates, in PEM, by which the machine knows the server' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l token -d 'The token that the machine shows; other users of this computer can see arguments' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand ignition" -s o -l output -d 'Output format; Ignition itself reads JSON' -r -f -a "yaml\t'YAML'
+json\t'JSON'"
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l token-stdin -d 'Read the token from standard input'
+complete -c berth -n "__fish_berth_using_subcommand ignition" -l with-labels -d 'Put the files with the labels into the pointer, for a server that does not know Berth'
+complete -c berth -n "__fish_berth_using_subcommand ignition" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand cloud-init" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand cloud-init" -l node -d 'The machine' -r
+complete -c berth -n "__fish_berth_using_subcommand cloud-init" -l way -d 'How the labels reach the kubelet' -r -f -a "auto\t'By what is known: the platform\'s hook if the unit has it, else the generator if there is the executable, else a drop-in'
+generator\t'A systemd generator on the machine adds one flag to whatever unit is there'
+kubelet-env\t'OpenShift\'s hook, `CUSTOM_KUBELET_LABELS` in /etc/kubernetes/kubelet-env'
+default-kubelet\t'kubeadm\'s hook, `KUBELET_EXTRA_ARGS` in /etc/default/kubelet'
+dropin\t'A drop-in for a unit that is known'"
+complete -c berth -n "__fish_berth_using_subcommand cloud-init" -l node-binary -d 'The static executable for nodes; without it, `berth-node` beside `berth` is used' -r -F
+complete -c berth -n "__fish_berth_using_subcommand cloud-init" -l unit -d 'The kubelet\'s unit on the machines; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand cloud-init" -l dropin -d 'A drop-in of that unit, or a folder of drop-ins; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand cloud-init" -l carry -d 'Labels that the platform itself puts into OpenShift\'s hook, `key=value,…`; repeatable' -r
+complete -c berth -n "__fish_berth_using_subcommand cloud-init" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand cloud-init" -s o -l output -d 'Output format; cloud-init itself reads YAML' -r -f -a "yaml\t'YAML'
+json\t'JSON'"
+complete -c berth -n "__fish_berth_using_subcommand cloud-init" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand kubeadm" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand kubeadm" -l node -d 'The machine' -r
+complete -c berth -n "__fish_berth_using_subcommand kubeadm" -s o -l output -d 'Output format; kubeadm reads both' -r -f -a "yaml\t'YAML'
+json\t'JSON'"
+complete -c berth -n "__fish_berth_using_subcommand kubeadm" -l init -d 'For the machine that makes the cluster (`InitConfiguration`), not one that joins it'
+complete -c berth -n "__fish_berth_using_subcommand kubeadm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand unit; and not __fish_seen_subcommand_from kubelet help" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand unit; and not __fish_seen_subcommand_from kubelet help" -f -a "kubelet" -d 'Make the drop-in that gives a kubelet its labels, or show its command'
+complete -c berth -n "__fish_berth_using_subcommand unit; and not __fish_seen_subcommand_from kubelet help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand unit; and __fish_seen_subcommand_from kubelet" -l unit -d 'The unit file; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand unit; and __fish_seen_subcommand_from kubelet" -l dropin -d 'A drop-in, or a folder of drop-ins; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand unit; and __fish_seen_subcommand_from kubelet" -l labels -d 'Labels for the kubelet, `key=value,…`; repeatable' -r
+complete -c berth -n "__fish_berth_using_subcommand unit; and __fish_seen_subcommand_from kubelet" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand unit; and __fish_seen_subcommand_from kubelet" -s o -l output -d 'Output format' -r -f -a "conf\t'The drop-in, to be put into kubelet.service.d'
+json\t'For programs; the fields are stable'"
+complete -c berth -n "__fish_berth_using_subcommand unit; and __fish_seen_subcommand_from kubelet" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand unit; and __fish_seen_subcommand_from help" -f -a "kubelet" -d 'Make the drop-in that gives a kubelet its labels, or show its command'
+complete -c berth -n "__fish_berth_using_subcommand unit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and not __fish_seen_subcommand_from check rewrite shard help" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and not __fish_seen_subcommand_from check rewrite shard help" -f -a "check" -d 'Check where the routers of each ingress controller can run'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and not __fish_seen_subcommand_from check rewrite shard help" -f -a "rewrite" -d 'Say a selector that the operator refuses in a way that it takes'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and not __fish_seen_subcommand_from check rewrite shard help" -f -a "shard" -d 'Print a shard whose routers run on the nodes of a remote site'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and not __fish_seen_subcommand_from check rewrite shard help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from check" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from check" -l nodes -d 'Live nodes, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from check" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from check" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from rewrite" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from rewrite" -l nodes -d 'Live nodes, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from rewrite" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from rewrite" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from rewrite" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from shard" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from shard" -l nodes -d 'Live nodes, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from shard" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from shard" -l remote -d 'The remote site, as the Cluster document names it' -r
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from shard" -l domain -d 'The domain of the shard\'s routes' -r
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from shard" -l haproxy -d 'Write the `HAProxy` configuration to this file; `-` prints it instead of the documents' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from shard" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from shard" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check where the routers of each ingress controller can run'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from help" -f -a "rewrite" -d 'Say a selector that the operator refuses in a way that it takes'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from help" -f -a "shard" -d 'Print a shard whose routers run on the nodes of a remote site'
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand egress; and not __fish_seen_subcommand_from plan verify help" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand egress; and not __fish_seen_subcommand_from plan verify help" -f -a "plan" -d 'Plan which node hosts each egress address'
+complete -c berth -n "__fish_berth_using_subcommand egress; and not __fish_seen_subcommand_from plan verify help" -f -a "verify" -d 'Compare the plan with what the cluster does, before and after a relabelling'
+complete -c berth -n "__fish_berth_using_subcommand egress; and not __fish_seen_subcommand_from plan verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from plan" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from plan" -l nodes -d 'Live nodes, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from plan" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from plan" -l write -d 'Print the label rule for the smallest set of nodes instead of the plan, or write it to a file' -r -F
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from plan" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -l nodes -d 'Live nodes, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -l observed -d '`EgressIP` objects and router pods, as `kubectl get -o yaml` prints them; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Plan which node hosts each egress address'
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Compare the plan with what the cluster does, before and after a relabelling'
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand serve" -l listen -d 'Address and port of the API; port 0 takes any free one' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l auth -d 'How callers of the API are known' -r -f -a "none\t'Whoever reaches the server may do everything; on loopback addresses only'"
+complete -c berth -n "__fish_berth_using_subcommand serve" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand serve" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l ignition-listen -d 'Address and port for TLS; port 0 takes any free one' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l tls-cert -d 'The server\'s certificate and those that lead to its root, in PEM; read again when it changes' -r -F
@@ -163,7 +473,6 @@ complete -c berth -n "__fish_berth_using_subcommand serve" -l flavour -d 'Whose 
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
 complete -c berth -n "__fish_berth_using_subcommand serve" -l allow-anonymous -d 'Give configs, and the secrets in them, to whoever asks'
 complete -c berth -n "__fish_berth_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c berth -n "__fish_berth_using_subcommand ignition-server" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l ignition-listen -d 'Address and port for TLS; port 0 takes any free one' -r
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l tls-cert -d 'The server\'s certificate and those that lead to its root, in PEM; read again when it changes' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l tls-key -d 'The private key of the certificate, in PEM' -r -F
@@ -179,6 +488,7 @@ info\t'Every config served, too'
 debug\t'Every step, too'"
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l allow-anonymous -d 'Give configs, and the secrets in them, to whoever asks'
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand token; and not __fish_seen_subcommand_from create list revoke help" -s h -l help -d 'Print help'
@@ -218,6 +528,121 @@ complete -c berth -n "__fish_berth_using_subcommand pointer" -l token -d 'The to
 complete -c berth -n "__fish_berth_using_subcommand pointer" -l spec -d 'Spec version of the config, for machines that need a certain one' -r
 complete -c berth -n "__fish_berth_using_subcommand pointer" -l token-stdin -d 'Read the token from standard input'
 complete -c berth -n "__fish_berth_using_subcommand pointer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand iso; and not __fish_seen_subcommand_from embed show remove restore help" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand iso; and not __fish_seen_subcommand_from embed show remove restore help" -f -a "embed" -d 'Put an Ignition config into a live image'
+complete -c berth -n "__fish_berth_using_subcommand iso; and not __fish_seen_subcommand_from embed show remove restore help" -f -a "show" -d 'Print the config that is in a live image'
+complete -c berth -n "__fish_berth_using_subcommand iso; and not __fish_seen_subcommand_from embed show remove restore help" -f -a "remove" -d 'Take the config out of a live image'
+complete -c berth -n "__fish_berth_using_subcommand iso; and not __fish_seen_subcommand_from embed show remove restore help" -f -a "restore" -d 'Undo the last change in place'
+complete -c berth -n "__fish_berth_using_subcommand iso; and not __fish_seen_subcommand_from embed show remove restore help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from embed" -l ignition -d 'File with the config; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from embed" -s o -l output -d 'Write a new image instead of changing this one; it must not exist yet' -r -F
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from embed" -l format -d 'Format of the closing message' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from embed" -l force -d 'Replace a config that is there already, or contents that cannot be read'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from embed" -l no-backup -d 'Keep no copy of what was in the image before'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from embed" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from show" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from remove" -s o -l output -d 'Write a new image instead of changing this one; it must not exist yet' -r -F
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from remove" -l format -d 'Format of the closing message' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from remove" -l force -d 'Empty the area even if what it holds cannot be read'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from remove" -l no-backup -d 'Keep no copy of what was in the image before'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from restore" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from restore" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from help" -f -a "embed" -d 'Put an Ignition config into a live image'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the config that is in a live image'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Take the config out of a live image'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from help" -f -a "restore" -d 'Undo the last change in place'
+complete -c berth -n "__fish_berth_using_subcommand iso; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l as -d 'Which objects' -r -f -a "raw\t'Every object on its own'
+clusterinstance\t'A `ClusterInstance`, from which the hub makes the objects'"
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l release -d 'The release that is installed, such as 4.18; without it, the Cluster\'s' -r
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l pull-secret -d 'The Secret with the pull secret, in the cluster\'s namespace of the hub' -r
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l image-set -d 'The `ClusterImageSet` of the hub; without it, `openshift-RELEASE`' -r
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l ssh-key -d 'The public key with which people log in to the machines' -r
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -s o -l output -d 'Where the manifests go: a folder, with a file for each object, or `-` for one stream' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l format -d 'Format of the stream' -r -f -a "yaml\t'YAML'
+json\t'JSON'"
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l unsupported -d 'Let remote workers in at day 0 by validations that do not block; nobody supports it'
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -f -a "check" -d 'Find what the hub would refuse in manifests that you have'
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from check" -s f -l filename -d 'The site that the manifests are for: labels that it does not declare are found too; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from check" -l release -d 'The release that is installed, such as 4.18' -r
+complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from check" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from check" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from help" -f -a "check" -d 'Find what the hub would refuse in manifests that you have'
+complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand node-manifest" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand node-manifest" -l node -d 'The machine' -r
+complete -c berth -n "__fish_berth_using_subcommand node-manifest" -l install -d 'Who installs the machine; without it, the hub if the documents know its management controller' -r -f -a "user-provisioned\t'You do'
+assisted\t'Assisted Service on a hub does'"
+complete -c berth -n "__fish_berth_using_subcommand node-manifest" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand node-manifest" -s o -l output -d 'Output format' -r -f -a "yaml\t'YAML'
+json\t'JSON'"
+complete -c berth -n "__fish_berth_using_subcommand node-manifest" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand store; and not __fish_seen_subcommand_from check backup compact help" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand store; and not __fish_seen_subcommand_from check backup compact help" -f -a "check" -d 'Look through everything that is stored and say what is wrong'
+complete -c berth -n "__fish_berth_using_subcommand store; and not __fish_seen_subcommand_from check backup compact help" -f -a "backup" -d 'Write a copy of the database to a new file'
+complete -c berth -n "__fish_berth_using_subcommand store; and not __fish_seen_subcommand_from check backup compact help" -f -a "compact" -d 'Give unused space of the database back; no revision is lost'
+complete -c berth -n "__fish_berth_using_subcommand store; and not __fish_seen_subcommand_from check backup compact help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from compact" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from compact" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from compact" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from compact" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from compact" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from help" -f -a "check" -d 'Look through everything that is stored and say what is wrong'
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from help" -f -a "backup" -d 'Write a copy of the database to a new file'
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from help" -f -a "compact" -d 'Give unused space of the database back; no revision is lost'
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c berth -n "__fish_berth_using_subcommand labels; and not __fish_seen_subcommand_from check help" -s h -l help -d 'Print help'
 complete -c berth -n "__fish_berth_using_subcommand labels; and not __fish_seen_subcommand_from check help" -f -a "check" -d 'Check labels: are they legal, and who may set them'
 complete -c berth -n "__fish_berth_using_subcommand labels; and not __fish_seen_subcommand_from check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -246,24 +671,91 @@ name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand selector" -l to-map -d 'The plain map that means the same'
 complete -c berth -n "__fish_berth_using_subcommand selector" -l invert -d 'The labels that satisfy the selector'
 complete -c berth -n "__fish_berth_using_subcommand selector" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "lint" -d 'Find every mistake in a folder of documents'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "resolve" -d 'Show the pool and the labels of every node'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "explain" -d 'Explain where the labels of one node come from'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "pools" -d 'Show which pool each node is in'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "plan" -d 'Show what would change on the live nodes'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "render" -d 'Merge the machine configs of a pool into one rendered config'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "diff" -d 'Compare two folders of documents: what changes on machines, and what it costs'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "rollout" -d 'Questions about moving nodes to their rendered config'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "forecast" -d 'Foretell a rollout: who moves when, with how many reboots, and until when'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "serve" -d 'Run everything that Berth serves in one process'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "ignition-server" -d 'Serve Ignition configs to machines'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "token" -d 'Tokens with which machines fetch their Ignition config'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "pointer" -d 'Print the small Ignition config that a machine boots from'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "labels" -d 'Questions about labels alone'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "selector" -d 'Convert a label selector, to debug it'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff rollout forecast serve ignition-server token pointer labels selector help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand controller" -l mode -d 'What the controllers do' -r -f -a "labels\t'Labels, Berths and pre-registration; the rest is left to the Machine Config Operator'"
+complete -c berth -n "__fish_berth_using_subcommand controller" -l health-listen -d 'Address and port of /healthz, /readyz and /metrics' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l lease-namespace -d 'Namespace of the Lease' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l lease-duration -d 'How long a silent leader keeps the Lease' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l identity -d 'Name of this replica, unique among all; without it one is made up' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand controller" -l kubeconfig -d 'The kubeconfig; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
+complete -c berth -n "__fish_berth_using_subcommand controller" -l context -d 'The context of the kubeconfig' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l log-format -d 'Form of the log' -r -f -a "plain\t'For people'
+json\t'One JSON object per line'"
+complete -c berth -n "__fish_berth_using_subcommand controller" -l log-level -d 'How much is logged' -r -f -a "error\t'What must be repaired'
+warn\t'What should be looked at, too'
+info\t'Every config served, too'
+debug\t'Every step, too'"
+complete -c berth -n "__fish_berth_using_subcommand controller" -l approve -d 'Decide about certificate requests of kubelets whose names are reserved'
+complete -c berth -n "__fish_berth_using_subcommand controller" -l no-adoption -d 'Leave Nodes alone that have no Berth'
+complete -c berth -n "__fish_berth_using_subcommand controller" -l allow-mass-removal -d 'Let a change take away more than a tenth of all labels that Berth set'
+complete -c berth -n "__fish_berth_using_subcommand controller" -l take-over -d 'Set declared labels even where somebody else gave them another value'
+complete -c berth -n "__fish_berth_using_subcommand controller" -l no-leader-election -d 'This is the only replica'
+complete -c berth -n "__fish_berth_using_subcommand controller" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand status" -l kubeconfig -d 'The kubeconfig; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
+complete -c berth -n "__fish_berth_using_subcommand status" -l context -d 'The context of the kubeconfig' -r
+complete -c berth -n "__fish_berth_using_subcommand status" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "lint" -d 'Find every mistake in a folder of documents'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "resolve" -d 'Show the pool and the labels of every node'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "explain" -d 'Explain where the labels of one node come from'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "pools" -d 'Show which pool each node is in'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "plan" -d 'Show what would change on the live nodes'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "render" -d 'Merge the machine configs of a pool into one rendered config'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "diff" -d 'Compare two folders or revisions of documents: what changes on machines, and what it costs'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "apply" -d 'Store a folder of documents as a new revision'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "revisions" -d 'List the revisions with their buckets and tags'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "show" -d 'Print the documents of a revision'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "rollback" -d 'Make a new revision with the documents of an earlier one'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "tag" -d 'Give a revision a tag, or take one away'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "configdocs" -d 'Stage documents and commit them, as Shipyard does'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "rollout" -d 'Questions about moving nodes to their rendered config'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "forecast" -d 'Foretell a rollout: who moves when, with how many reboots, and until when'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "machineconfig" -d 'Make the machine configs that carry a pool\'s boot labels'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "ignition" -d 'Make the Ignition config for a pool or for one machine'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "cloud-init" -d 'Make the cloud-init user data that gives one machine its boot labels'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "kubeadm" -d 'Make the kubeadm config that gives one machine its boot labels'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "unit" -d 'Questions about systemd units'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "ingress" -d 'Questions about ingress controllers and the nodes their routers run on'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "egress" -d 'Questions about egress addresses and the nodes that host them'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "serve" -d 'Run everything that Berth serves in one process'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "ignition-server" -d 'Serve Ignition configs to machines'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "token" -d 'Tokens with which machines fetch their Ignition config'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "pointer" -d 'Print the small Ignition config that a machine boots from'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "iso" -d 'The Ignition config inside a CoreOS live image'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "ztp" -d 'Make the manifests with which a hub installs the site\'s cluster'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "node-manifest" -d 'Print the Node of a machine that has not booted yet'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "store" -d 'Look after the database that holds the documents'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "labels" -d 'Questions about labels alone'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "selector" -d 'Convert a label selector, to debug it'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "controller" -d 'Keep the promise in a cluster'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "status" -d 'Show pools, berths, drift and conflicts of a cluster'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from configdocs" -f -a "load" -d 'Load a collection into the buffer'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from configdocs" -f -a "status" -d 'Show how every collection stands in two versions'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from configdocs" -f -a "commit" -d 'Validate the buffer and make it the committed version'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from configdocs" -f -a "show" -d 'Print the documents of a collection'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from configdocs" -f -a "versions" -d 'List the versions of the site with their revisions'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from rollout" -f -a "plan" -d 'Show which nodes would move next, pool by pool'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from unit" -f -a "kubelet" -d 'Make the drop-in that gives a kubelet its labels, or show its command'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from ingress" -f -a "check" -d 'Check where the routers of each ingress controller can run'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from ingress" -f -a "rewrite" -d 'Say a selector that the operator refuses in a way that it takes'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from ingress" -f -a "shard" -d 'Print a shard whose routers run on the nodes of a remote site'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from egress" -f -a "plan" -d 'Plan which node hosts each egress address'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from egress" -f -a "verify" -d 'Compare the plan with what the cluster does, before and after a relabelling'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "create" -d 'Make a token'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "list" -d 'List tokens: what each opens, until when, and whether it still does'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "revoke" -d 'Take a token back: from now on it opens nothing'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from iso" -f -a "embed" -d 'Put an Ignition config into a live image'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from iso" -f -a "show" -d 'Print the config that is in a live image'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from iso" -f -a "remove" -d 'Take the config out of a live image'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from iso" -f -a "restore" -d 'Undo the last change in place'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from ztp" -f -a "check" -d 'Find what the hub would refuse in manifests that you have'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from store" -f -a "check" -d 'Look through everything that is stored and say what is wrong'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from store" -f -a "backup" -d 'Write a copy of the database to a new file'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from store" -f -a "compact" -d 'Give unused space of the database back; no revision is lost'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from labels" -f -a "check" -d 'Check labels: are they legal, and who may set them'
