@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
+use berth_testing::{ControlPlane, Options, Programs};
 use serde_json::{Value, json};
 
 use crate::run::{Folder, at_root};
@@ -282,4 +283,40 @@ fn verify_says_what_would_move() {
         json["routers"][1]["reason"],
         json!("its controller does not select the node")
     );
+}
+
+/// OpenShift's own definition, in a real API server that is strict about fields.
+#[tokio::test]
+async fn openshift_takes_every_ingress_controller_that_is_printed() {
+    let Some(programs) = Programs::for_test() else { return };
+    if programs.openshift_crds().is_none() {
+        // As where there is no Go: `cargo xtask test` names it.
+        return;
+    }
+    let plane = ControlPlane::start(&programs, Options::default()).await.unwrap();
+    plane.install_openshift_crds().unwrap();
+    let shard = format!("ingress shard {SITE} --remote smyrna --domain apps-smyrna.georgia.telco.example -o json");
+    let mut objects = vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openshift-ingress-operator"}}),
+        at_root(&shard).json()["ingress_controller"].clone(),
+    ];
+    let rewrites = at_root(&format!("ingress rewrite {} -o json", fixture("selectors"))).json();
+    let rewritten = rewrites.as_array().unwrap().iter();
+    objects.extend(rewritten.map(|made| made["ingress_controller"].clone()));
+    assert_eq!(objects.len(), 4);
+    let write = |name: &str, objects: &[Value]| {
+        let file = plane.folder().join(name);
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+        std::fs::write(&file, list.to_string()).unwrap();
+        file
+    };
+    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/telco-site/ingress/default.yaml");
+    plane.apply(&[write("printed.json", &objects), site]).unwrap();
+    // A field that there is not is refused, so the verdict means something.
+    objects[1]["spec"]["nodePlacment"] = json!({});
+    let error = plane
+        .apply(&[write("misspelled.json", &objects[1..2])])
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("nodePlacment"), "{error}");
 }
