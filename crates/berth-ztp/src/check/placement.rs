@@ -155,6 +155,13 @@ fn placed(
             ),
         );
     }
+    if !chosen.is_empty() && chosen.iter().all(|host| host.role() == "master") {
+        on_control_plane(hub, own, spec, node, findings);
+    }
+}
+
+/// Routers on the control plane, which has a taint unless it is schedulable.
+fn on_control_plane(hub: &Hub<'_>, own: &str, spec: &Node, node: &Node, findings: &mut Findings) {
     let schedulable = hub
         .clusters
         .iter()

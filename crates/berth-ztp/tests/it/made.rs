@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use berth_documents::emit::to_yaml;
 use berth_site::Release;
 use berth_ztp::{CheckOptions, Form, Manifest, Manifests, Stage, ZtpOptions};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::site::{findings, telco};
+use crate::site::{findings, telco, telco_with};
 
 fn options(form: Form, minor: u16, unsupported: bool) -> ZtpOptions {
     ZtpOptions {
@@ -198,5 +198,34 @@ fn our_own_checks_find_nothing_wrong_with_what_is_made() {
             found.retain(|line| !line.contains("ztp-validations-off"));
         }
         assert!(found.is_empty(), "{name}: {found:#?}");
+    }
+}
+
+/// A controller of the documents goes along; on the control plane it has to tolerate its taint, elsewhere it has not.
+#[test]
+fn routers_need_a_toleration_on_the_control_plane_only() {
+    for (key, value, wanted) in [
+        ("telco.example/ingress", "true", 0),
+        ("node-role.kubernetes.io/master", "", 1),
+    ] {
+        let controller = json!({
+            "apiVersion": "operator.openshift.io/v1", "kind": "IngressController",
+            "metadata": {"name": "default", "namespace": "openshift-ingress-operator"},
+            "spec": {"replicas": 2, "nodePlacement": {"nodeSelector": {"matchLabels": {key: value}}}},
+        });
+        let made = telco_with(&options(Form::Raw, 18, false), as_is, &[controller]);
+        let install = made
+            .manifests
+            .iter()
+            .filter(|manifest| manifest.stage == Stage::Install);
+        let texts: Vec<_> = install
+            .map(|manifest| (manifest.file.clone(), manifest.yaml()))
+            .collect();
+        let found = findings(&texts, &CheckOptions::default());
+        let tainted = found
+            .iter()
+            .filter(|line| line.contains("ztp-router-placement"))
+            .count();
+        assert_eq!((tainted, found.len()), (wanted, wanted), "{key}: {found:#?}");
     }
 }

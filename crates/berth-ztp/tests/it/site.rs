@@ -6,6 +6,7 @@ use berth_documents::{Document, Sources, parse};
 use berth_labels::Flavour;
 use berth_site::{Resolver, load};
 use berth_ztp::{CheckOptions, Manifests, ZtpInput, ZtpOptions, check, manifests};
+use serde_json::Value;
 
 /// All YAML texts of a folder below the workspace, by path.
 pub(crate) fn texts(folder: &str) -> Vec<(String, String)> {
@@ -41,6 +42,11 @@ pub(crate) fn documents(texts: &[(String, String)]) -> (Sources, Vec<Document>) 
 
 /// The manifests of the example site after a change of its Cluster's text.
 pub(crate) fn telco(options: &ZtpOptions, change: impl Fn(&str) -> String) -> Manifests {
+    telco_with(options, change, &[])
+}
+
+/// The same with these ingress controllers.
+pub(crate) fn telco_with(options: &ZtpOptions, change: impl Fn(&str) -> String, ingress: &[Value]) -> Manifests {
     let mut texts = texts("examples/telco-site");
     for (name, text) in &mut texts {
         if name == "cluster.yaml" {
@@ -53,7 +59,7 @@ pub(crate) fn telco(options: &ZtpOptions, change: impl Fn(&str) -> String) -> Ma
     let resolver = Resolver::new(&site, Flavour::Openshift);
     manifests(&ZtpInput {
         resolver: &resolver,
-        ingress_controllers: &[],
+        ingress_controllers: ingress,
         options,
     })
 }
