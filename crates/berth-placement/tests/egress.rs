@@ -1,5 +1,7 @@
 //! Egress addresses: tables from OVN-Kubernetes' behaviour, and properties against brute force.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests: what cannot be read fails the test")]
+
 use std::collections::{BTreeMap, HashMap};
 
 use berth_placement::{

@@ -163,7 +163,6 @@ fn haproxy() -> Option<&'static str> {
         return Some(path);
     }
     assert!(!required, "{path} is missing (Debian package `haproxy`)");
-    println!("not run: {path} is missing (Debian package `haproxy`)");
     None
 }
 
