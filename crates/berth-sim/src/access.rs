@@ -48,10 +48,10 @@ impl Identity {
         }
     }
 
-    /// A machine that has bootstrap credentials and no certificate.
-    pub fn bootstrap() -> Self {
+    /// A machine that has a bootstrap token of this id and no certificate.
+    pub fn bootstrap(token_id: &str) -> Self {
         Self {
-            user: "system:bootstrap:berth0".to_owned(),
+            user: format!("system:bootstrap:{token_id}"),
             groups: vec![BOOTSTRAPPERS.to_owned()],
         }
     }

@@ -310,6 +310,50 @@ impl Cluster {
         *self.0.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
     }
 
+    /// Applies an object as the administrator, by force.
+    pub async fn apply(&self, object: &Value) -> Result<(), Failure> {
+        let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        let registry = self.registry();
+        let resource = registry
+            .iter()
+            .find(|resource| resource.group == group && resource.kind == text("kind"))
+            .ok_or_else(Failure::no_such_path)?;
+        let hit = self.find(group, version, &resource.plural)?;
+        let namespace = match (resource.namespaced, crate::object::namespace(object)) {
+            (false, _) => "",
+            (true, "") => "default",
+            (true, namespace) => namespace,
+        };
+        let place = Place::new(namespace, crate::object::name(object));
+        let target = Target {
+            hit: &hit,
+            place: &place,
+            subresource: "",
+        };
+        let options = WriteOptions {
+            manager: Some("berth-up".to_owned()),
+            force: true,
+            validation: FieldValidation::Ignore,
+            dry_run: false,
+        };
+        let caller = Caller {
+            identity: Identity::administrator(),
+            agent: "berth-up".to_owned(),
+        };
+        self.patch(target, crate::patch::PatchKind::Apply, object, &options, &caller)
+            .await?;
+        self.flushed().await
+    }
+
+    /// All objects of a resource; none if there is no such resource.
+    pub fn objects(&self, group: &str, version: &str, plural: &str) -> Vec<Arc<Value>> {
+        self.find(group, version, plural)
+            .and_then(|hit| self.list(&hit, None, &ListOptions::default()))
+            .map(|list| list.items)
+            .unwrap_or_default()
+    }
+
     /// One object.
     pub(crate) fn get(&self, hit: &Hit, place: &Place) -> Result<Arc<Value>, Failure> {
         self.stored(&hit.resource, place)

@@ -126,6 +126,8 @@ pub(crate) struct Machine {
     pub(crate) boots: u32,
     /// Its disk has been configured: Ignition runs once.
     pub(crate) configured: bool,
+    /// Who it is before it has a certificate.
+    pub(crate) bootstrap: Identity,
     /// Why it does not go on, told once.
     pub(crate) waits_for: String,
 }
@@ -205,6 +207,7 @@ impl Fleet {
             life: 0,
             boots: 0,
             configured: false,
+            bootstrap: Identity::bootstrap("berth0"),
             waits_for: String::new(),
         });
         true
@@ -218,6 +221,14 @@ impl Fleet {
     /// Where machines fetch their Ignition at their first boot. Without one their disks are as they were given.
     pub fn fetch_from(&mut self, source: IgnitionSource) {
         self.ignition = Some(source);
+    }
+
+    /// Gives a machine a bootstrap token of its own, by its id.
+    pub fn bootstrap_with(&mut self, name: &str, token_id: &str) {
+        let machine = self.by_name.get(name).and_then(|index| self.machines.get_mut(*index));
+        if let Some(machine) = machine {
+            machine.bootstrap = Identity::bootstrap(token_id);
+        }
     }
 
     /// The names of the machines, in the order they were added.

@@ -34,6 +34,7 @@ mod serve;
 mod store;
 mod token;
 mod unit;
+mod up;
 mod ztp;
 
 use clap::{Parser, Subcommand};
@@ -74,6 +75,7 @@ pub(crate) use self::{
     store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
     token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
     unit::{UnitArgs, UnitCommand, UnitFormat, UnitKubeletArgs},
+    up::UpArgs,
     ztp::{FormName, ZtpArgs, ZtpCheckArgs, ZtpCommand},
 };
 
@@ -138,6 +140,7 @@ pub(crate) enum Command {
     Unit(UnitArgs),
     Ingress(IngressArgs),
     Egress(EgressArgs),
+    Up(UpArgs),
     Serve(ServeArgs),
     IgnitionServer(IgnitionServerArgs),
     Token(TokenArgs),

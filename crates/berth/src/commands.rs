@@ -41,6 +41,7 @@ mod token_create;
 mod token_list;
 mod token_revoke;
 mod unit_kubelet;
+mod up;
 mod ztp;
 mod ztp_check;
 
@@ -98,6 +99,7 @@ pub(crate) fn run(
         Command::Unit(args) => match args.command {
             UnitCommand::Kubelet(args) => unit_kubelet::run(&args, stdin, printer),
         },
+        Command::Up(args) => up::run(&args, stdin, printer),
         Command::Serve(args) => serve::run(&args, clock, printer),
         Command::Ingress(args) => match args.command {
             IngressCommand::Check(args) => ingress_check::run(&args, stdin, printer),

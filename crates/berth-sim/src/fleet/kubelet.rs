@@ -34,8 +34,8 @@ impl Fleet {
             return;
         };
         machine.phase = Phase::Requesting;
-        let name = machine.name.clone();
-        match self.ask_once(&name).await {
+        let (name, bootstrap) = (machine.name.clone(), machine.bootstrap.clone());
+        match self.ask_once(&name, bootstrap).await {
             Ok(Some(identity)) => {
                 if let Some(machine) = self.machines.get_mut(index) {
                     machine.credential = Some(identity);
@@ -50,7 +50,7 @@ impl Fleet {
         }
     }
 
-    async fn ask_once(&mut self, name: &str) -> Result<Option<Identity>, Failure> {
+    async fn ask_once(&mut self, name: &str, bootstrap: Identity) -> Result<Option<Identity>, Failure> {
         let (group, version, plural) = REQUESTS;
         let hit = self.cluster.find(group, version, plural)?;
         let place = Place::new("", request_name(name));
@@ -67,7 +67,7 @@ impl Fleet {
                         "usages": ["digital signature", "client auth"],
                     },
                 });
-                let caller = kubelet_caller(Identity::bootstrap());
+                let caller = kubelet_caller(bootstrap);
                 let written = self
                     .cluster
                     .create(&hit, "", request, &WriteOptions::default(), &caller)

@@ -42,7 +42,7 @@ pub(crate) enum Format {
 }
 
 /// `--flavour`.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct FlavourArg {
     /// Whose kubelet and NodeRestriction rules hold; routes depend on it
     ///

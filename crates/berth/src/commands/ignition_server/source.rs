@@ -98,6 +98,15 @@ impl SiteSource {
 }
 
 impl Maker {
+    /// A maker for a site that says everything itself.
+    pub(super) fn with_defaults() -> Self {
+        Self {
+            flavour: FlavourArg::default(),
+            options: rendering::options(None),
+            kubeconfig: None,
+        }
+    }
+
     /// A maker for these options.
     pub(super) fn new(args: &IgnitionServerOptions) -> Result<Self, Failure> {
         Ok(Self {

@@ -1,0 +1,54 @@
+//! `berth up`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Try the whole product on simulated machines
+///
+/// Starts an embedded Kubernetes API, the Ignition server and the controllers in this process, and boots the machines of a
+/// site in front of you: each fetches its Ignition with a token of its own, asks for its certificate and registers. Time
+/// passes faster than it does. It is for trying and rehearsing; production uses a real cluster. Ctrl-C ends it.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "berth up [--filename <PATH>] [OPTIONS]",
+    after_help = "\
+Examples:
+  berth up
+  berth up --machines 500 --once
+  berth up --without-berth --once
+  berth up --scenario scenario.txt"
+)]
+pub(crate) struct UpArgs {
+    /// File or folder with the site's documents; repeatable. Without it, examples/telco-site
+    #[arg(short = 'f', long = "filename", visible_alias = "site", value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// How many machines boot: fewer than the site has, or more, which get Berths in the pool worker
+    #[arg(long, value_name = "N")]
+    pub(crate) machines: Option<usize>,
+
+    /// Also count what the same machines cost when they are labelled after they joined
+    #[arg(long)]
+    pub(crate) without_berth: bool,
+
+    /// Play a scenario on simulated machines, print its transcript and end
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "machines", "without_berth"])]
+    pub(crate) scenario: Option<PathBuf>,
+
+    /// Port of the embedded API on 127.0.0.1; 0 takes any free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(crate) port: u16,
+
+    /// Folder that keeps the cluster's objects; without it they are gone at the end
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// How many seconds pass for the machines in one second
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=3_600))]
+    pub(crate) speed: u16,
+
+    /// End when all machines are in their places
+    #[arg(long)]
+    pub(crate) once: bool,
+}
