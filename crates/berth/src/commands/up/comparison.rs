@@ -9,7 +9,12 @@ use jiff::Timestamp;
 pub(super) struct Placed {
     pub(super) name: String,
     pub(super) pool: String,
+    /// What its Node must carry.
+    pub(super) labels: Vec<(String, String)>,
 }
+
+/// Pools whose machines boot with their own config anyway: nobody labels a control plane after it joined.
+const OWN_CONFIG: [&str; 2] = ["master", "worker"];
 
 /// What it cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,9 +26,9 @@ pub(super) struct Cost {
 /// How long it may take at most.
 const LIMIT_SECONDS: i64 = 4 * 3_600;
 
-/// Boots the machines as members of the pool that a kubelet may join by itself, then moves those that belong elsewhere:
-/// another pool is another config, and that is a reboot.
-pub(super) async fn without_berth(machines: &[Placed], first_pool: &str) -> Cost {
+/// Boots the machines as workers, then moves those that belong elsewhere, all at once: another pool is another config,
+/// and that is a reboot. A rollout that keeps to maxUnavailable takes longer, so this is the least that it costs.
+pub(super) async fn without_berth(machines: &[Placed]) -> Cost {
     let time = SimulatedTime::starting_at(Timestamp::UNIX_EPOCH);
     let cluster = Cluster::new(ClusterOptions::new(time.clock(), 1));
     let mut fleet = Fleet::new(cluster, time, Flavour::Upstream, 1);
@@ -34,14 +39,21 @@ pub(super) async fn without_berth(machines: &[Placed], first_pool: &str) -> Cost
         let _ = fleet.power_on(&machine.name);
     }
     fleet.run(120).await;
+    let stays = |machine: &Placed| OWN_CONFIG.contains(&machine.pool.as_str());
     for machine in machines {
-        let _ = fleet.desire(&machine.name, &format!("rendered-{first_pool}")).await;
+        let first = if stays(machine) {
+            machine.pool.as_str()
+        } else {
+            "worker"
+        };
+        // A machine that has no Node yet is waited for below, and the wait has a limit.
+        let _ = fleet.desire(&machine.name, &format!("rendered-{first}")).await;
     }
     fleet.run(20).await;
-    for machine in machines {
+    for machine in machines.iter().filter(|machine| !stays(machine)) {
         let _ = fleet.desire(&machine.name, &format!("rendered-{}", machine.pool)).await;
     }
-    let target = |machine: &Placed| if machine.pool == first_pool { 1 } else { 2 };
+    let target = |machine: &Placed| if stays(machine) { 1 } else { 2 };
     let mut settled = false;
     while !settled && fleet.elapsed() < LIMIT_SECONDS {
         fleet.run(10).await;

@@ -160,12 +160,8 @@ impl World {
         }
         let ended = self.boot(args, printer).await?;
         if ended && args.without_berth {
-            let cost = without_berth(&self.machines, EXTRA_POOL).await;
-            let boots: u32 = self
-                .machines
-                .iter()
-                .filter_map(|machine| self.fleet.boots(&machine.name))
-                .sum();
+            let cost = without_berth(&self.machines).await;
+            let boots = self.boots();
             let minutes = self.fleet.elapsed() / 60;
             printer.data(&format!(
                 "With Berth:    {boots} boots, all in their pools after {minutes} minutes.\n\
@@ -184,7 +180,7 @@ impl World {
         self.ignition.abort();
         let _ = tokio::time::timeout(Duration::from_secs(3), self.controllers).await;
         self.server.stop().await;
-        Ok(if ended { Exit::Done } else { Exit::No })
+        Ok(Exit::Done)
     }
 
     /// Lets machines boot until all are in their places. The answer is no if somebody ended it before.
@@ -209,8 +205,9 @@ impl World {
         }
         let pools: Vec<String> = pools.iter().map(|(pool, count)| format!("{pool}: {count}")).collect();
         printer.data(&format!(
-            "All {} are in their places, with all labels, without a reboot ({}).\n",
+            "All {} are in their places with all their labels, after {} ({}).\n",
             counted(self.machines.len(), "machine"),
+            counted(usize::try_from(self.boots()).unwrap_or(0), "boot"),
             pools.join(", ")
         ))?;
         Ok(true)
@@ -239,7 +236,7 @@ impl World {
         Ok(())
     }
 
-    /// Every machine runs, and its Berth says so.
+    /// Every machine runs, its Berth says so, and its Node has every label that the site gives it.
     fn is_settled(&self) -> bool {
         let runs = self
             .machines
@@ -251,8 +248,28 @@ impl World {
                 .iter()
                 .filter(|berth| berth["status"]["phase"] == "Occupied")
                 .count();
-            occupied >= self.machines.len()
+            occupied >= self.machines.len() && self.is_labelled()
         }
+    }
+
+    fn is_labelled(&self) -> bool {
+        let nodes = self.fleet.cluster().objects("", "v1", "nodes");
+        let nodes: BTreeMap<&str, &Value> = nodes
+            .iter()
+            .filter_map(|node| Some((node["metadata"]["name"].as_str()?, &node["metadata"]["labels"])))
+            .collect();
+        self.machines.iter().all(|machine| {
+            let labels = nodes.get(machine.name.as_str());
+            labels.is_some_and(|labels| machine.labels.iter().all(|(key, value)| labels[key] == value.as_str()))
+        })
+    }
+
+    fn boots(&self) -> u32 {
+        let boots = self
+            .machines
+            .iter()
+            .filter_map(|machine| self.fleet.boots(&machine.name));
+        boots.sum()
     }
 
     fn next_commands(&self, printer: &mut Printer<'_>) -> Result<(), Failure> {
@@ -286,6 +303,11 @@ fn placed(loaded: &Loaded, flavour: Flavour, names: &[String]) -> Vec<Placed> {
             Some(Placed {
                 name: resolution.node.to_string(),
                 pool: resolution.pool_name()?.to_owned(),
+                labels: resolution
+                    .labels
+                    .iter()
+                    .map(|label| (label.key.as_str().to_owned(), label.value.as_str().to_owned()))
+                    .collect(),
             })
         })
         .collect()
