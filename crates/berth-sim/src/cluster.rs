@@ -313,7 +313,9 @@ impl Cluster {
     /// Applies an object as the administrator, by force.
     pub async fn apply(&self, object: &Value) -> Result<(), Failure> {
         let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
-        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        let (group, version) = text("apiVersion")
+            .split_once('/')
+            .unwrap_or_else(|| ("", text("apiVersion")));
         let registry = self.registry();
         let resource = registry
             .iter()
