@@ -118,6 +118,9 @@ _berth() {
             berth,unit)
                 cmd="berth__subcmd__unit"
                 ;;
+            berth,up)
+                cmd="berth__subcmd__up"
+                ;;
             berth,ztp)
                 cmd="berth__subcmd__ztp"
                 ;;
@@ -276,6 +279,9 @@ _berth() {
                 ;;
             berth__subcmd__help,unit)
                 cmd="berth__subcmd__help__subcmd__unit"
+                ;;
+            berth__subcmd__help,up)
+                cmd="berth__subcmd__help__subcmd__up"
                 ;;
             berth__subcmd__help,ztp)
                 cmd="berth__subcmd__help__subcmd__ztp"
@@ -509,7 +515,7 @@ _berth() {
 
     case "${cmd}" in
         berth)
-            opts="-h -V --help --version lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help"
+            opts="-h -V --help --version lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1303,7 +1309,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__help)
-            opts="lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help"
+            opts="lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2103,6 +2109,20 @@ _berth() {
         berth__subcmd__help__subcmd__unit__subcmd__kubelet)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__up)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -3999,6 +4019,52 @@ _berth() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "conf json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__up)
+            opts="-f -h --site --filename --machines --without-berth --scenario --port --data-dir --speed --once --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --site)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --machines)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scenario)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --speed)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
