@@ -6,6 +6,7 @@
 )]
 
 mod ignition;
+mod kube_rs;
 mod kubectl;
 mod program;
 mod restart;
