@@ -143,9 +143,7 @@ fn findings(texts: &[(&str, &str)]) -> Vec<String> {
 
 #[test]
 fn errors_name_all_documents_and_their_places() {
-    let site = SITE
-        .replace("rack: any}", "rack: any}")
-        .replace("method: merge, path: .", "method: delete, path: .no");
+    let site = SITE.replace("method: merge, path: .", "method: delete, path: .no");
     insta::assert_debug_snapshot!("missing_key", findings(&[("p", POLICY), ("g", GLOBAL), ("s", &site)]));
     let site = SITE.replace("name: hosts, path: .first", "name: host, path: .first");
     insta::assert_debug_snapshot!("no_source", findings(&[("p", POLICY), ("g", GLOBAL), ("s", &site)]));
