@@ -13,6 +13,7 @@ mod check;
 mod clli;
 mod configs;
 mod fields;
+mod filter;
 mod lints;
 mod load;
 mod model;
@@ -30,6 +31,7 @@ mod template;
 pub use check::check;
 pub use clli::{Clli, ClliError, ClliForm, decode as decode_clli};
 pub use configs::{PoolRenderError, machine_configs, render_pool};
+pub use filter::{FilterError, FilterItem, FilterJoin, FilterMistake, LabelJoin, NodeFilter};
 pub use lints::LINTS;
 pub use load::{has_errors, load, to_airship};
 pub use model::{
@@ -47,7 +49,7 @@ pub use network::{
 };
 pub use placement::{EgressFindings, EgressIpDocument, IngressDocument, Placement, egress_context, egress_ips};
 pub use plan::{NodePlan, Plan, Presence, Reboot, Strategy, Totals, plan};
-pub use resolve::{Beaten, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject};
+pub use resolve::{Beaten, HostFacts, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject};
 pub use rule::{ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};
 pub use suggest::{close_matches, nearest};
 pub use template::{ClliPart, Expression, Filter, NodeFact, Template, TemplateError, Variable};

@@ -3,6 +3,7 @@
 //! Sources, weakest to strongest: the pool's explicit labels, rules (by priority, then name), the rack, the
 //! host-profile chain, the node document or Berth, the pool's implicit labels. See `docs/ARCHITECTURE.md`.
 
+mod facts;
 mod fold;
 mod matching;
 mod pool;
@@ -25,6 +26,7 @@ use crate::{
     rule::NodeFacts,
     suggest::nearest,
 };
+pub use facts::HostFacts;
 use fold::{Candidate, Folded, Rank};
 use matching::PatternIndex;
 
