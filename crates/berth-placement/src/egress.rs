@@ -114,7 +114,7 @@ pub fn plan_egress(nodes: &[PlacementNode], egress: &[EgressIp], context: &Egres
         .collect();
     let serving = |node: usize| labelled[node] && !nodes[node].not_ready;
 
-    let greedy = greedy::simulate(nodes, egress, &wanted, &serving);
+    let greedy = greedy::simulate(nodes, egress, &wanted, &serving, &[]);
     let best = assign::best(nodes, egress.len(), &wanted, &classes, &serving);
     let chosen = cover::smallest(nodes, &wanted, &classes, &labelled);
 
@@ -143,12 +143,39 @@ pub fn plan_egress(nodes: &[PlacementNode], egress: &[EgressIp], context: &Egres
     for (number, plan) in plans.iter_mut().enumerate() {
         problems::of_address(nodes, egress, context, plan, chosen.host[number]);
     }
-    let problems = problems::beside(nodes, egress, &plans, &labelled);
+    let mut problems = problems::beside(nodes, egress, &plans, &labelled);
+    if chosen.is_unsure {
+        problems.push((None, problems::unsure(label.len())));
+    }
     EgressPlan {
         addresses: plans,
         label: label.into_iter().map(str::to_owned).collect(),
         problems,
     }
+}
+
+/// Where OVN-Kubernetes puts the addresses when those in `kept` (the address's place in [`EgressPlan::addresses`], the node's in
+/// the input) are where they are already. One that its node cannot host any more is placed anew.
+pub(crate) fn replan(
+    nodes: &[PlacementNode],
+    egress: &[EgressIp],
+    context: &EgressContext,
+    plan: &EgressPlan,
+    kept: &[Option<u32>],
+) -> Vec<Option<u32>> {
+    let wanted = wanted(nodes, egress, context);
+    let serving = |node: usize| nodes[node].labels.contains_key(EGRESS_ASSIGNABLE) && !nodes[node].not_ready;
+    let kept: Vec<Option<usize>> = plan
+        .addresses
+        .iter()
+        .zip(kept)
+        .map(|(address, node)| {
+            node.filter(|node| address.feasible.contains(node))
+                .map(|node| node as usize)
+        })
+        .collect();
+    let placed = greedy::simulate(nodes, egress, &wanted, &serving, &kept);
+    placed.into_iter().map(|node| node.map(small)).collect()
 }
 
 /// Why a node cannot host an address, in words.

@@ -11,6 +11,7 @@
 mod egress;
 mod flow;
 mod ingress;
+mod moves;
 mod node;
 mod problem;
 
@@ -21,6 +22,10 @@ pub use ingress::{
     DEFAULT_CONTROLLER, HELPER_PREFIX, IngressAnswer, IngressContext, IngressController, Ports, Publishing,
     REMOTE_WORKER, Rewrite, Server, Shard, Toleration, check_ingress, haproxy_config, meant_nodes, names_rule, rewrite,
     shard,
+};
+pub use moves::{
+    AddressMove, ControllerMove, HostedAddress, Hosting, LabelChanges, Moves, RouterMove, RunningRouter, Traffic,
+    moves, relabelled,
 };
 pub use node::{Capacity, PlacementNode, Taint};
 pub use problem::{Problem, ProblemKind};

@@ -43,6 +43,8 @@ pub enum ProblemKind {
     EgressAllNamespaces,
     /// A label that serves no address.
     EgressUselessLabel,
+    /// The smallest set of nodes to label was not searched to the end.
+    EgressLabelSearch,
 }
 
 /// One problem.

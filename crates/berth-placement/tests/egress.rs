@@ -349,3 +349,46 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_search_that_is_cut_short_says_so() {
+    // Every machine is in two of forty networks, and every network has an address: the smallest set is a hard question.
+    let networks = 40_u32;
+    let nodes: Vec<PlacementNode> = (0..160_u32)
+        .map(|number| {
+            let one = number % networks;
+            let other = (one + [1, 5, 11, 17][(number / networks) as usize]) % networks;
+            node(
+                &format!("n{number:03}"),
+                &[
+                    &format!("10.1.{one}.{}/24", number % 200 + 1),
+                    &format!("10.1.{other}.{}/24", number % 200 + 1),
+                ],
+            )
+        })
+        .collect();
+    let objects: Vec<EgressIp> = (0..networks)
+        .map(|network| egress(&format!("e{network:02}"), &[&format!("10.1.{network}.250")]))
+        .collect();
+    let hard = plan(&nodes, &objects);
+    let found: Vec<ProblemKind> = hard.problems.iter().map(|(_, problem)| problem.kind).collect();
+    assert_eq!(found, [ProblemKind::EgressLabelSearch]);
+    // The set that is proposed does nevertheless.
+    let chosen: Vec<PlacementNode> = nodes
+        .iter()
+        .map(|node| PlacementNode {
+            labels: if hard.label.contains(&node.name) {
+                BTreeMap::from([(EGRESS_ASSIGNABLE.to_owned(), String::new())])
+            } else {
+                BTreeMap::new()
+            },
+            ..node.clone()
+        })
+        .collect();
+    assert!(
+        plan(&chosen, &objects)
+            .addresses
+            .iter()
+            .all(|address| address.best.is_some())
+    );
+}

@@ -432,6 +432,11 @@ EGRESS_USELESS_LABEL Warning "egress-useless-label" "an egress label that serves
 "The node has k8s.ovn.org/egress-assignable, and no egress address is in its networks. OVN-Kubernetes probes it every few seconds for
 nothing.
 "
+EGRESS_LABEL_SEARCH Note "egress-label-search" "the smallest set of nodes to label was not searched to the end"
+"`berth egress plan` proposes the smallest set of nodes to label k8s.ovn.org/egress-assignable. Where nodes are in many networks, or a
+cloud limits their addresses, there are more sets than can be looked at. The one that is proposed is enough for every
+address, but a smaller one may exist.
+"
 INVALID_OBSERVED Warning "invalid-observed-node" "an observed Node that cannot be used"
 "The Node object has no name, or its labels are not a mapping of strings. It is left out. Take the file from `kubectl get
 nodes -o yaml` or `-o json`.

@@ -8,8 +8,9 @@ use std::{
 use berth_documents::{Diagnostic, Lint, Span};
 use berth_labels::ConflictPolicy;
 use berth_placement::{
-    Capacity, EgressContext, EgressIp, EgressPlan, IngressAnswer, IngressContext, IngressController, PlacementNode,
-    Problem, ProblemKind, Taint, check_ingress, plan_egress,
+    Capacity, EgressContext, EgressIp, EgressPlan, Hosting, IngressAnswer, IngressContext, IngressController,
+    LabelChanges, Moves, PlacementNode, Problem, ProblemKind, Taint, Traffic, check_ingress, moves, plan_egress,
+    relabelled,
 };
 
 use crate::{
@@ -83,6 +84,15 @@ impl<'a> Placement<'a> {
     /// Gathers the nodes of a site. A live node has the labels that it will have once the site is applied, and the networks that
     /// the cluster found there.
     pub fn new(resolver: &Resolver<'a>, resolutions: &[Resolution]) -> Self {
+        Self::gather(resolver, resolutions, true)
+    }
+
+    /// The same as long as the site is not applied: a live node has the labels that it has.
+    pub fn now(resolver: &Resolver<'a>, resolutions: &[Resolution]) -> Self {
+        Self::gather(resolver, resolutions, false)
+    }
+
+    fn gather(resolver: &Resolver<'a>, resolutions: &[Resolution], applied: bool) -> Self {
         let site = resolver.site();
         let plan = plan(resolver, resolutions, Strategy::Owned(ConflictPolicy::default()));
         let observed: HashMap<&str, &ObservedNode> =
@@ -104,6 +114,7 @@ impl<'a> Placement<'a> {
             let machine = machines.get(&*resolution.node);
             let mut labels = live.map(|node| node.labels.clone()).unwrap_or_default();
             match live {
+                Some(_) if !applied => {}
                 Some(_) => {
                     labels.extend(change.set.iter().map(|(key, value)| (key.clone(), value.clone())));
                     labels.retain(|key, _| !change.remove.contains(key));
@@ -246,6 +257,23 @@ impl<'a> Placement<'a> {
             .collect()
     }
 
+    /// Everything that carries traffic: egress addresses and routers.
+    pub fn traffic(&self) -> Traffic {
+        let controllers = self.site.ingress_controllers.iter();
+        Traffic {
+            egress: egress_ips(self.site),
+            egress_context: egress_context(self.site),
+            controllers: controllers.map(|document| document.controller.clone()).collect(),
+            ingress_context: self.ingress_context(),
+        }
+    }
+
+    /// Which egress addresses and routers move when nodes are relabelled, beginning with the nodes as they are here. What runs
+    /// where comes from the cluster, or without it from OVN-Kubernetes' assignment simulated.
+    pub fn moves(&self, changes: &BTreeMap<String, LabelChanges>, hosting: Option<&Hosting>) -> Moves {
+        moves(&self.nodes, &relabelled(&self.nodes, changes), &self.traffic(), hosting)
+    }
+
     /// What of the cluster matters for routers.
     pub fn ingress_context(&self) -> IngressContext {
         let Some(cluster) = self.site.cluster() else {
@@ -290,6 +318,7 @@ impl<'a> Placement<'a> {
             .filter_map(|(object, problem)| {
                 let span = match object {
                     Some(index) => documents.get(*index)?.name.span,
+                    None if problem.kind == ProblemKind::EgressLabelSearch => documents.first()?.name.span,
                     // In the order of the nodes, so each is looked for behind the one before.
                     None => {
                         useless
@@ -440,5 +469,6 @@ fn lint(kind: ProblemKind) -> &'static Lint {
         ProblemKind::EgressRemoteOnly => &lints::EGRESS_REMOTE_ONLY,
         ProblemKind::EgressAllNamespaces => &lints::EGRESS_ALL_NAMESPACES,
         ProblemKind::EgressUselessLabel => &lints::EGRESS_USELESS_LABEL,
+        ProblemKind::EgressLabelSearch => &lints::EGRESS_LABEL_SEARCH,
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Cover {
     pub(super) nodes: Vec<usize>,
     /// Which of them hosts each address.
     pub(super) host: Vec<Option<usize>>,
+    /// The search was cut short, so there may be a smaller set.
+    pub(super) is_unsure: bool,
 }
 
 /// Finds the smallest set. Among sets of one size, the one with the most nodes that have the label already.
@@ -56,8 +58,10 @@ pub(super) fn smallest(nodes: &[PlacementNode], wanted: &[Wanted], classes: &Cla
         budget: if classes.has_limits() { BUDGET } else { SMALL_BUDGET },
         groups: &groups,
         best: None,
+        is_cut_short: false,
     };
     search.descend(&mut vec![0; classes.len()], 0);
+    let is_unsure = search.is_cut_short;
     let counts = search.best.map_or(all, |(_, counts)| counts);
     let chosen: Vec<Vec<usize>> = members
         .iter()
@@ -72,6 +76,7 @@ pub(super) fn smallest(nodes: &[PlacementNode], wanted: &[Wanted], classes: &Cla
     Cover {
         host: assign::spread(nodes.len(), objects, wanted, &class, &chosen),
         nodes: chosen.into_iter().flatten().collect(),
+        is_unsure,
     }
 }
 
@@ -88,6 +93,8 @@ struct Search<'a> {
     /// How many more placements are tried.
     budget: usize,
     best: Option<(Cost, Vec<u32>)>,
+    /// Something was not looked at for want of budget.
+    is_cut_short: bool,
 }
 
 impl Search<'_> {
@@ -116,6 +123,7 @@ impl Search<'_> {
                 break;
             };
             if self.best.is_some() && self.budget == 0 {
+                self.is_cut_short |= !self.is_hopeless(counts, 0);
                 break;
             }
             self.budget = self.budget.saturating_sub(1);

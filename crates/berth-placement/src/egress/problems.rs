@@ -207,6 +207,15 @@ pub(super) fn beside(
     problems
 }
 
+/// The set of nodes to label may not be the smallest.
+pub(super) fn unsure(size: usize) -> Problem {
+    Problem::new(
+        ProblemKind::EgressLabelSearch,
+        format!("the set of {size} nodes to label may not be the smallest: the search was cut short"),
+    )
+    .with_help("the set is enough for every address that can be placed; fewer nodes may do too")
+}
+
 fn named(nodes: &[&str]) -> String {
     let first = nodes.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     match nodes.len().saturating_sub(NAMED) {
