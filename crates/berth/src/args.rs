@@ -31,6 +31,7 @@ mod revisions;
 mod rollout;
 mod selector;
 mod serve;
+mod server;
 mod store;
 mod token;
 mod unit;
@@ -72,6 +73,7 @@ pub(crate) use self::{
     rollout::{RolloutArgs, RolloutCommand, RolloutPlanArgs},
     selector::SelectorArgs,
     serve::{AuthArg, IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs},
+    server::ServerArgs,
     store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
     token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
     unit::{UnitArgs, UnitCommand, UnitFormat, UnitKubeletArgs},

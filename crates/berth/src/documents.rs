@@ -23,7 +23,7 @@ pub(crate) use self::{
     incoming::{Incoming, read},
 };
 use self::{local::Local, remote::Remote};
-use crate::{args::RepositoryArgs, database::IfMissing, failure::Failure, site::Loaded};
+use crate::{args::RepositoryArgs, database::IfMissing, failure::Failure, server::Server, site::Loaded};
 
 /// The revisions, wherever they are.
 pub(crate) enum Documents {
@@ -62,8 +62,8 @@ pub(crate) struct Shown {
 impl Documents {
     /// Opens the database or addresses the server.
     pub(crate) async fn open(args: &RepositoryArgs, if_missing: IfMissing, clock: &Clock) -> Result<Self, Failure> {
-        Ok(match &args.server {
-            Some(server) => Self::Remote(Remote::new(server)?),
+        Ok(match Server::named(&args.server)? {
+            Some(server) => Self::Remote(Remote(server)),
             None => Self::Local(Local::open(&args.database, if_missing, clock).await?),
         })
     }

@@ -27,6 +27,7 @@ mod places;
 mod provenance;
 mod rendering;
 mod rollouts;
+mod server;
 mod site;
 
 use std::ffi::OsString;

@@ -2,14 +2,13 @@
 
 use clap::Args;
 
-use super::DatabaseArgs;
+use super::{DatabaseArgs, ServerArgs};
 
-/// A database on this machine, or a server.
+/// A server, or where none is named a database on this machine.
 #[derive(Debug, Args)]
 pub(crate) struct RepositoryArgs {
-    /// Address of a server, such as `https://berth.example.com`; `--database` is not looked at then
-    #[arg(long, env = "BERTH_SERVER", hide_env_values = true, value_name = "URL")]
-    pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
 
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,

@@ -26,7 +26,7 @@ pub(crate) fn run(
         Err(exit) => return Ok(exit),
     };
     // A dry run leaves nothing behind, no empty database either.
-    let is_new = args.dry_run && args.repository.server.is_none() && {
+    let is_new = args.dry_run && args.repository.server.server.is_none() && {
         let file = database::file(&args.repository.database.address);
         file.is_some_and(|file| !file.exists())
     };

@@ -68,7 +68,7 @@ fn read(side: &str, args: &DiffArgs, stdin: &mut dyn Read, clock: &Clock) -> Res
     let is_word = side
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
-    let has_repository = args.repository.server.is_some()
+    let has_repository = args.repository.server.server.is_some()
         || database::file(&args.repository.database.address).is_none_or(|file| file.exists());
     let is_number = side.parse::<u64>().is_ok() || side.starts_with("revision/");
     if !is_word || !(has_repository || is_number) {

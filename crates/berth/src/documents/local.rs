@@ -16,6 +16,7 @@ use crate::{
     args::DatabaseArgs,
     database::{self, IfMissing},
     failure::Failure,
+    server::join,
 };
 
 pub(crate) struct Local {
@@ -198,15 +199,6 @@ fn details(error: &Error) -> Vec<String> {
         Error::Render(errors) => errors.iter().map(ToString::to_string).collect(),
         Error::Invalid { violations } => violations.iter().map(ToString::to_string).collect(),
         _ => Vec::new(),
-    }
-}
-
-/// Some titles say it all.
-pub(super) fn join(title: &str, reason: &str) -> String {
-    if title == reason {
-        title.to_owned()
-    } else {
-        format!("{title}: {reason}")
     }
 }
 
