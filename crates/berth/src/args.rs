@@ -32,10 +32,12 @@ mod rollout;
 mod selector;
 mod serve;
 mod server;
+mod shipyard;
 mod store;
 mod token;
 mod unit;
 mod up;
+mod workflow;
 mod ztp;
 
 use clap::{Parser, Subcommand};
@@ -74,10 +76,18 @@ pub(crate) use self::{
     selector::SelectorArgs,
     serve::{AuthArg, IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs},
     server::ServerArgs,
+    shipyard::{
+        ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,
+        ShipyardCreateConfigdocsArgs, ShipyardFormat, ShipyardGet, ShipyardHelpArgs, ShipyardItem,
+    },
     store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
     token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
     unit::{UnitArgs, UnitCommand, UnitFormat, UnitKubeletArgs},
     up::UpArgs,
+    workflow::{
+        ActionArgs, ActionsArgs, DescribeArgs, PauseArgs, RelabelArgs, ResumeArgs, RetryArgs, SiteActionArgs,
+        SiteActionCommand, SiteActionRecordArgs, StopArgs, StrategyName,
+    },
     ztp::{FormName, ZtpArgs, ZtpCheckArgs, ZtpCommand},
 };
 
@@ -132,6 +142,15 @@ pub(crate) enum Command {
     Rollback(RollbackArgs),
     Tag(TagArgs),
     Configdocs(ConfigdocsArgs),
+    Relabel(RelabelArgs),
+    Actions(ActionsArgs),
+    Describe(DescribeArgs),
+    Stop(StopArgs),
+    Pause(PauseArgs),
+    Resume(ResumeArgs),
+    Retry(RetryArgs),
+    SiteAction(SiteActionArgs),
+    Shipyard(ShipyardArgs),
     Rollout(RolloutArgs),
     Forecast(ForecastArgs),
     #[command(name = "machineconfig")]

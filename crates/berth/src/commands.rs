@@ -1,9 +1,12 @@
 //! The commands, one file each: read, ask the pure crates, print.
 
+mod actions;
 mod apply;
 mod cloud_init;
 mod configdocs;
+mod control;
 mod controller;
+mod describe;
 mod diff;
 mod egress_plan;
 mod egress_verify;
@@ -26,6 +29,7 @@ mod node_manifest;
 mod plan;
 mod pointer;
 mod pools;
+mod relabel;
 mod render;
 mod resolve;
 mod revisions;
@@ -33,7 +37,9 @@ mod rollback;
 mod rollout_plan;
 mod selector;
 mod serve;
+mod shipyard;
 mod show;
+mod site_action;
 mod status;
 mod store;
 mod tag;
@@ -49,10 +55,11 @@ use std::io::Read;
 
 use berth_server::Clock;
 
+use self::control::Verb;
 use crate::{
     args::{
         Command, ConfigdocsCommand, EgressCommand, IngressCommand, IsoCommand, LabelsCommand, RolloutCommand,
-        StoreCommand, TokenCommand, UnitCommand, ZtpCommand,
+        SiteActionCommand, StoreCommand, TokenCommand, UnitCommand, ZtpCommand,
     },
     exit::Exit,
     failure::Failure,
@@ -88,6 +95,17 @@ pub(crate) fn run(
             ConfigdocsCommand::Show(args) => configdocs::show(&args, clock, printer),
             ConfigdocsCommand::Versions(args) => configdocs::versions(&args, clock, printer),
         },
+        Command::Relabel(args) => relabel::run(&args, printer),
+        Command::Actions(args) => actions::run(&args, printer),
+        Command::Describe(args) => describe::run(&args, printer),
+        Command::Stop(args) => control::run(Verb::Stop, &args.action, printer),
+        Command::Pause(args) => control::run(Verb::Pause, &args.action, printer),
+        Command::Resume(args) => control::run(Verb::Resume, &args.action, printer),
+        Command::Retry(args) => control::retry(&args, printer),
+        Command::SiteAction(args) => match args.command {
+            SiteActionCommand::Record(args) => site_action::record(&args, clock, printer),
+        },
+        Command::Shipyard(args) => shipyard::run(args, stdin, printer),
         Command::Rollout(args) => match args.command {
             RolloutCommand::Plan(args) => rollout_plan::run(&args, stdin, printer),
         },

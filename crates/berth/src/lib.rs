@@ -29,6 +29,7 @@ mod rendering;
 mod rollouts;
 mod server;
 mod site;
+mod workflow;
 
 use std::ffi::OsString;
 

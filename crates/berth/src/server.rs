@@ -79,6 +79,12 @@ impl Server {
         Ok(Self { address, client })
     }
 
+    /// The address as it was given.
+    pub(crate) const fn address(&self) -> &Url {
+        &self.address
+    }
+
+    /// A request to one of the services.
     pub(crate) fn request(&self, method: Method, path: &[&str], query: &[(&str, &str)]) -> RequestBuilder {
         let mut url = self.address.clone();
         // It cannot fail: the address was looked at when it was given.
@@ -95,6 +101,10 @@ impl Server {
     /// Sends a request and gives the status and the documents of the answer.
     pub(crate) async fn exchange(&self, request: RequestBuilder) -> Result<(StatusCode, Vec<Value>), Failure> {
         let response = self.send(request).await?;
+        self.documents(response).await
+    }
+
+    async fn documents(&self, response: Response) -> Result<(StatusCode, Vec<Value>), Failure> {
         let status = response.status();
         let text = response.text().await.map_err(|error| self.unreachable(error))?;
         let values = values(&text).ok_or_else(|| self.not_berth(status))?;
@@ -110,7 +120,13 @@ impl Server {
     }
 
     pub(crate) async fn ask(&self, family: Family, request: RequestBuilder) -> Result<Vec<Value>, Failure> {
-        let (status, values) = self.exchange(request).await?;
+        let response = self.send(request).await?;
+        self.read(family, response).await
+    }
+
+    /// The documents of an answer, or why there are none.
+    pub(crate) async fn read(&self, family: Family, response: Response) -> Result<Vec<Value>, Failure> {
+        let (status, values) = self.documents(response).await?;
         if status.is_success() {
             return Ok(values);
         }
@@ -194,7 +210,7 @@ pub(crate) fn join(title: &str, reason: &str) -> String {
 }
 
 /// The documents of an answer, in YAML or JSON; nothing when it is neither. No text is no document.
-fn values(text: &str) -> Option<Vec<Value>> {
+pub(crate) fn values(text: &str) -> Option<Vec<Value>> {
     // A list is not a set of documents, but an answer of Shipyard's.
     if let Ok(value) = serde_json::from_str::<Value>(text) {
         return Some(vec![value]);

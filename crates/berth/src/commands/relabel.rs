@@ -1,0 +1,184 @@
+//! `berth relabel`: the declared labels for some nodes, as one action.
+
+use std::path::Path;
+
+use berth_documents::{Severity, Sources, parse};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::describe::Described;
+use crate::{
+    args::{Format, RelabelArgs},
+    database,
+    exit::Exit,
+    failure::Failure,
+    files,
+    output::{Printer, Report, Table},
+    workflow::{Action, Diff, Ended, Request, Workflow, changes, follow, node_filter},
+};
+
+/// Runs the command.
+pub(crate) fn run(args: &RelabelArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    let filter = filter(args)?;
+    let workflow = Workflow::on(&args.server)?;
+    database::wait(async {
+        let nodes = match &filter {
+            None => args.nodes.clone(),
+            Some(filter) => workflow.select(filter).await?,
+        };
+        if nodes.is_empty() {
+            return Err(Failure::Refused {
+                message: "no node meets the filter".to_owned(),
+                hint: Some("`berth resolve` lists the nodes of a folder of documents".to_owned()),
+            });
+        }
+        let request = Request {
+            nodes: &nodes,
+            strategy: args.strategy,
+            allow_mass_removal: args.allow_mass_removal,
+        };
+        if args.dry_run {
+            let answer = workflow.dry_run(request).await?;
+            printer.report(args.output.format, &Forecast(answer))?;
+            return Ok(Exit::Done);
+        }
+        let created = workflow.submit(request).await?;
+        let id = Action::read(&created)?.id;
+        if args.wait {
+            return to_the_end(&workflow, &id, args.output.format, printer).await;
+        }
+        printer.report(args.output.format, &Started(created, id))?;
+        Ok(Exit::Done)
+    })
+}
+
+/// Follows an action and prints what became of it.
+pub(super) async fn to_the_end(
+    workflow: &Workflow,
+    id: &str,
+    format: Format,
+    printer: &mut Printer<'_>,
+) -> Result<Exit, Failure> {
+    match follow(workflow, id, printer).await? {
+        Ended::Interrupted => {
+            printer.note(&format!("the action goes on; `berth describe {id}` shows it"))?;
+            Ok(Exit::No)
+        }
+        Ended::Over(document) => {
+            let action = Action::read(&document)?;
+            let is_complete = action.lifecycle() == "Complete";
+            if format == Format::Table {
+                // Every node has been told already.
+                printer.data(&format!("action/{id}: {}, {}\n", action.lifecycle(), action.summary()))?;
+            } else {
+                printer.report(format, &Described::new(document)?)?;
+            }
+            if !is_complete && action.counts().failed > 0 {
+                printer.hint(&format!("`berth retry {id}` runs again what failed, and only that"))?;
+            }
+            Ok(if is_complete { Exit::Done } else { Exit::No })
+        }
+    }
+}
+
+/// The filter, where nodes are not named. Null selects all.
+fn filter(args: &RelabelArgs) -> Result<Option<Value>, Failure> {
+    if args.all {
+        return Ok(Some(Value::Null));
+    }
+    if let Some(file) = &args.filter_file {
+        return read_filter(file).map(Some);
+    }
+    if args.filters.is_empty() {
+        return Ok(None);
+    }
+    node_filter(&args.filters).map(Some)
+}
+
+fn read_filter(file: &Path) -> Result<Value, Failure> {
+    let text = String::from_utf8_lossy(&files::read(file)?).into_owned();
+    let mut sources = Sources::new();
+    let id = sources.add(file.display().to_string(), text);
+    let parsed = parse(&sources, id);
+    let is_syntax = |code: &str| code.starts_with("yaml") || code.starts_with("json");
+    let broken = parsed
+        .diagnostics
+        .iter()
+        .any(|it| it.severity() == Severity::Error && is_syntax(it.code()));
+    match parsed.documents.as_slice() {
+        [document] if !broken && document.root.as_map().is_some() => Ok(document.root.to_json()),
+        _ => Err(Failure::Argument {
+            message: format!("`{}` is not a node filter", file.display()),
+            hint: Some("it is one mapping with `filter_set_type` and `filter_set`".to_owned()),
+        }),
+    }
+}
+
+/// An action that has begun.
+struct Started(Value, String);
+
+impl Serialize for Started {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl Report for Started {
+    fn text(&self, _wide: bool) -> String {
+        format!("action/{} started; `berth describe {}` shows it\n", self.1, self.1)
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec![format!("action/{}", self.1)]
+    }
+}
+
+/// What an action would do.
+struct Forecast(Value);
+
+impl Forecast {
+    fn nodes(&self) -> impl Iterator<Item = &Value> {
+        self.0.get("nodes").and_then(Value::as_array).into_iter().flatten()
+    }
+}
+
+impl Serialize for Forecast {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl Report for Forecast {
+    fn text(&self, wide: bool) -> String {
+        let text = |node: &Value, key: &str| node.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut table = if wide {
+            Table::new(["NODE", "CHANGES", "PROTECTED", "MESSAGE"])
+        } else {
+            Table::new(["NODE", "CHANGES", "MESSAGE"])
+        };
+        for node in self.nodes() {
+            let diff = node.get("diff").cloned().unwrap_or_default();
+            let diff: Diff = serde_json::from_value(diff).unwrap_or_default();
+            let protected = node.get("protected").and_then(Value::as_array).into_iter().flatten();
+            let protected: Vec<&str> = protected.filter_map(Value::as_str).collect();
+            let mut cells = vec![text(node, "name"), changes(&diff)];
+            if wide {
+                cells.push(protected.join(","));
+            }
+            cells.push(text(node, "message"));
+            table.row(cells);
+        }
+        let mut text = table.to_string();
+        let findings = self.0.get("findings").and_then(Value::as_array).into_iter().flatten();
+        for finding in findings.filter_map(|it| it.as_str().or_else(|| it.get("message")?.as_str())) {
+            text.extend(["\n", finding]);
+        }
+        text.push_str("\nthis is a dry run: nothing was changed\n");
+        text
+    }
+
+    fn names(&self) -> Vec<String> {
+        let names = self.nodes().filter_map(|node| node.get("name")?.as_str());
+        names.map(|name| format!("node/{name}")).collect()
+    }
+}
