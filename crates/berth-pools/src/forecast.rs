@@ -18,6 +18,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Serialize, Serializer};
 
 use self::simulate::{Course, Delivery, simulate};
+pub(crate) use self::simulate::{joined, set, under_way};
 pub use self::{
     duration::{DurationError, format_duration, parse_duration},
     svg::svg,
@@ -240,12 +241,12 @@ fn waves(course: &Course) -> Vec<Wave> {
     waves.into_values().collect()
 }
 
-fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(duration.as_secs())
 }
 
 #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
-fn seconds_if_any<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn seconds_if_any<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     match duration {
         Some(duration) => serializer.serialize_some(&duration.as_secs()),
         None => serializer.serialize_none(),

@@ -3,6 +3,7 @@
 //! Everything here is a pure function of its arguments. Pools are wire-compatible with OpenShift's
 //! `machineconfiguration.openshift.io/v1`; where Berth behaves better than the original the doc comment says so.
 
+mod chart;
 mod disruption;
 mod forecast;
 mod machine_config;
@@ -10,6 +11,7 @@ mod membership;
 mod pool;
 mod protect;
 mod reconcile;
+mod rehearsal;
 mod render;
 mod rollout;
 
@@ -27,6 +29,10 @@ pub use pool::{MASTER, PoolClass, WORKER};
 pub use protect::{KubeletConfig, ProtectFinding, ProtectKind, ProtectedLabels, protect, protect_kubelet_configs};
 pub use reconcile::{
     Irreconcilable, IrreconcilableChange, IrreconcilableItem, ReconcileOverrides, reconcile, reconcile_with,
+};
+pub use rehearsal::{
+    AtWindow, Consequences, Delayed, Ending, Happening, Mishap, Moment, Outage, OutageKind, PoolRehearsal, Rehearsal,
+    Script, ScriptError, ScriptEvent, compare, rehearsal_svg, rehearse,
 };
 pub use render::{
     EXTENSIONS, OS_IMAGE_OVERRIDDEN, RELEASE_IMAGE_VERSION, RenderError, RenderOptions, RenderProblem, RenderWarning,

@@ -31,4 +31,5 @@ pub use node::{DaemonState, NodeConditions, NodeState, NodeStateError, annotatio
 pub use plan::{PoolRollout, RolloutPlan, Waiting, plan_pool, plan_pools};
 pub use timestamp::{Timestamp, TimestampError};
 
+pub(crate) use plan::Quorum;
 pub(crate) use select::select;

@@ -24,6 +24,7 @@ mod node_manifest;
 mod plan;
 mod pointer;
 mod pools;
+mod rehearse;
 mod render;
 mod repository;
 mod resolve;
@@ -68,6 +69,7 @@ pub(crate) use self::{
     plan::PlanArgs,
     pointer::PointerArgs,
     pools::PoolsArgs,
+    rehearse::RehearseArgs,
     render::RenderArgs,
     repository::RepositoryArgs,
     resolve::ResolveArgs,
@@ -112,6 +114,7 @@ Examples:
   berth render -f site/ --pool worker      what the machines of a pool get
   berth diff old/ new/                     what a change of documents costs
   berth forecast -f site/ --nodes FILE     how long a rollout takes
+  berth rehearse -f site/ --nodes FILE     the same with failures
   berth ignition -f site/ --node NAME      what one machine boots from
 
 Exit codes:
@@ -153,6 +156,7 @@ pub(crate) enum Command {
     Shipyard(ShipyardArgs),
     Rollout(RolloutArgs),
     Forecast(ForecastArgs),
+    Rehearse(RehearseArgs),
     #[command(name = "machineconfig")]
     MachineConfig(MachineConfigArgs),
     Ignition(IgnitionArgs),

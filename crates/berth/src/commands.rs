@@ -29,6 +29,7 @@ mod node_manifest;
 mod plan;
 mod pointer;
 mod pools;
+mod rehearse;
 mod relabel;
 mod render;
 mod resolve;
@@ -110,6 +111,7 @@ pub(crate) fn run(
             RolloutCommand::Plan(args) => rollout_plan::run(&args, stdin, printer),
         },
         Command::Forecast(args) => forecast::run(&args, stdin, printer),
+        Command::Rehearse(args) => rehearse::run(&args, stdin, printer),
         Command::MachineConfig(args) => machineconfig::run(&args, stdin, printer),
         Command::Ignition(args) => ignition::run(&args, stdin, printer),
         Command::CloudInit(args) => cloud_init::run(&args, stdin, printer),

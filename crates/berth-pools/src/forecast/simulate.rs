@@ -148,6 +148,8 @@ impl<'a> Player<'a> {
     }
 
     fn start_candidates(&mut self) {
+        // A controller plans again whenever something changed, so this ends only when nobody may start any more: changes
+        // without a reboot give their slots back at once, and the deferred node may be the only one left.
         loop {
             let selection = select(&self.now);
             if selection.candidates.is_empty() {
@@ -160,11 +162,7 @@ impl<'a> Player<'a> {
                 .filter_map(|node| places.get(node.name.as_str()).copied())
                 .collect();
             self.start(&chosen);
-            // Changes without a reboot are over at once and give their slots back, and the deferred node may be the only
-            // one left. Otherwise there is nothing more to hand out.
-            if !self.settle() && self.now.deferred.is_none() {
-                return;
-            }
+            self.settle();
         }
     }
 
@@ -246,23 +244,8 @@ impl<'a> Player<'a> {
         settled
     }
 
-    /// A machine that has just joined: in its pool, or as a worker that has to move.
     fn joined(&self, new: &NewNode) -> NodeState {
-        let target = self.now.target.as_deref().unwrap_or(WORKER_CONFIG);
-        let config = if self.reboots_of_new(new) > 1 {
-            WORKER_CONFIG
-        } else {
-            target
-        };
-        let mut node = NodeState {
-            name: new.name.clone(),
-            labels: new.labels.clone(),
-            ..NodeState::default()
-        };
-        set(&mut node, annotation::CURRENT_CONFIG, config);
-        set(&mut node, annotation::DESIRED_CONFIG, config);
-        set(&mut node, annotation::STATE, "Done");
-        node
+        joined(new, self.reboots_of_new(new), self.now.target.as_deref())
     }
 
     fn finish(self) -> Course {
@@ -304,8 +287,25 @@ impl<'a> Player<'a> {
     }
 }
 
+/// A machine that has just joined: in its pool, or as a worker that has to move.
+pub(crate) fn joined(new: &NewNode, reboots: u32, target: Option<&str>) -> NodeState {
+    let config = match target {
+        Some(target) if reboots <= 1 => target,
+        _ => WORKER_CONFIG,
+    };
+    let mut node = NodeState {
+        name: new.name.clone(),
+        labels: new.labels.clone(),
+        ..NodeState::default()
+    };
+    set(&mut node, annotation::CURRENT_CONFIG, config);
+    set(&mut node, annotation::DESIRED_CONFIG, config);
+    set(&mut node, annotation::STATE, "Done");
+    node
+}
+
 /// Whether a node is on its way already, to the target or to an older config that it has to finish first.
-fn under_way(node: &NodeState, target: Option<&str>) -> bool {
+pub(crate) fn under_way(node: &NodeState, target: Option<&str>) -> bool {
     let moving = node.reported() && node.desired_config().is_some() && !node.done() && !node.degraded();
     let can_be_retargeted = node.daemon() == Some(DaemonState::Done) && node.desired_config() != target;
     moving && !can_be_retargeted
@@ -333,6 +333,6 @@ fn arrive(node: &mut NodeState) {
     node.conditions = NodeConditions::default();
 }
 
-fn set(node: &mut NodeState, key: &str, value: &str) {
+pub(crate) fn set(node: &mut NodeState, key: &str, value: &str) {
     node.annotations.insert(key.to_owned(), value.to_owned());
 }

@@ -1,441 +1,119 @@
 //! The forecast as a chart over time.
-//!
-//! One file without anything from outside: it opens in a browser, in a ticket and in a slide, in light and in dark.
 
-use std::{fmt::Write, time::Duration};
+use std::time::Duration;
 
 use super::{Forecast, NodeForecast, NodeKind, PoolForecast, format_duration};
-
-/// Width of the drawing in pixels; it scales with the page.
-const WIDTH: f64 = 1200.0;
-const MARGIN: f64 = 24.0;
-/// Space above the first pool: title, summary, legend, marker labels and the axis.
-const HEADER: f64 = 146.0;
-const AXIS: f64 = 134.0;
-const FOOTER: f64 = 40.0;
-const POOL_HEADER: f64 = 30.0;
-const POOL_GAP: f64 = 14.0;
-/// All rows together are about this high at most, so that a large fleet is still one picture.
-const ROWS_HEIGHT: f64 = 4500.0;
-const ROW_MAX: f64 = 20.0;
-const ROW_MIN: f64 = 3.0;
-/// Below this height a row has no room for its name, and only some rows are named.
-const ROW_WITH_NAME: f64 = 8.0;
-/// Average width of a letter, as a share of the font size. Fonts differ, so this is on the safe side.
-const LETTER: f64 = 0.6;
-/// Longer names are shortened.
-const NAME_LETTERS: usize = 32;
-const TICKS: u64 = 12;
-
-const STYLE: &str = "\
-text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;fill:#1f2933}\
-.page{fill:#ffffff}.dim{fill:#5f6c7b}.grid{stroke:#d5dbe1;stroke-width:1}.band{fill:#f3f5f7}.rule{stroke:#aab4bf;stroke-width:1}\
-.moving{fill:#2f6fb0}.new{fill:#1d8a6d}.over{fill:#c8442f}.window{stroke:#c8442f;stroke-width:2}.window-text{fill:#b03a27}\
-.without{stroke:#7a5ea8;stroke-width:2;stroke-dasharray:6 4}.without-text{fill:#6b4f9b}\
-@media(prefers-color-scheme:dark){text{fill:#e4e9ee}.page{fill:#171b20}.dim{fill:#a3afbb}.grid{stroke:#343c45}\
-.band{fill:#1e242a}.rule{stroke:#5b6672}.moving{fill:#5b9bd8}.new{fill:#41b894}.over{fill:#ec7462}.window{stroke:#ec7462}\
-.window-text{fill:#f0907f}.without{stroke:#ab90d6}.without-text{fill:#bda6e2}}";
+use crate::chart::{Bar, Marker, Picture, PoolPicture, counted, draw, rows};
 
 /// Draws the forecast.
 ///
 /// Each node that moves or joins has a row, grouped by pool, with a bar for the time it is out of service. Bars that
 /// end after the maintenance window have another colour.
 pub fn svg(forecast: &Forecast) -> String {
-    Chart::new(forecast).draw()
-}
-
-struct Chart<'a> {
-    forecast: &'a Forecast,
-    rows: Vec<Vec<Row<'a>>>,
-    row_height: f64,
-    plot_left: f64,
-    span: Duration,
-    out: String,
-}
-
-/// One node, with all times it is away.
-struct Row<'a> {
-    name: &'a str,
-    bars: Vec<&'a NodeForecast>,
-}
-
-impl<'a> Chart<'a> {
-    fn new(forecast: &'a Forecast) -> Self {
-        let rows: Vec<Vec<Row<'a>>> = forecast.pools.iter().map(rows).collect();
-        let count = rows.iter().map(Vec::len).sum::<usize>();
-        let row_height = (ROWS_HEIGHT / number(count.max(1))).clamp(ROW_MIN, ROW_MAX);
-        let letters = rows
-            .iter()
-            .flatten()
-            .map(|row| shortened(row.name).chars().count())
-            .max();
-        let font = name_font(row_height);
-        let plot_left = MARGIN + (number(letters.unwrap_or(0)) * font * LETTER + 14.0).max(70.0);
-        Self {
-            forecast,
-            rows,
-            row_height,
-            plot_left,
-            span: span(forecast),
-            out: String::new(),
-        }
-    }
-
-    fn draw(mut self) -> String {
-        let height = self.height();
-        self.line(&format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
-             height=\"{height}\" role=\"img\" aria-labelledby=\"title\">"
-        ));
-        self.line("<title id=\"title\">Rollout forecast</title>");
-        self.line(&format!("<style>{STYLE}</style>"));
-        self.line(&format!("<rect class=\"page\" width=\"{WIDTH}\" height=\"{height}\"/>"));
-        self.head();
-        self.grid(height - FOOTER);
-        self.pools();
-        self.markers(height - FOOTER);
-        self.line("</svg>");
-        self.out
-    }
-
-    fn height(&self) -> f64 {
-        let pools: f64 = self
-            .rows
-            .iter()
-            .zip(&self.forecast.pools)
-            .map(|(rows, pool)| self.pool_height(rows, pool))
-            .sum();
-        (HEADER + pools.max(40.0) + FOOTER).ceil()
-    }
-
-    fn pool_height(&self, rows: &[Row<'_>], pool: &PoolForecast) -> f64 {
-        let left = if pool.left.is_empty() { 0.0 } else { 18.0 };
-        POOL_HEADER + number(rows.len()) * self.row_height + left + POOL_GAP
-    }
-
-    fn head(&mut self) {
-        let forecast = self.forecast;
-        self.text(MARGIN, 38.0, 20.0, "start", "", "Rollout forecast");
-        let nodes = self.rows.iter().map(Vec::len).sum::<usize>();
-        let reboots = |count: fn(&PoolForecast) -> u32| forecast.pools.iter().map(count).fold(0, u32::saturating_add);
-        let mut summary = format!(
-            "{} in {}, done after {}, {} (without first-boot labels: {} and {})",
-            counted(nodes, "node"),
-            counted(forecast.pools.len(), "pool"),
-            format_duration(forecast.finish),
-            counted(reboots(|pool| pool.reboots_with) as usize, "reboot"),
-            format_duration(forecast.finish_without_berth),
-            counted(reboots(|pool| pool.reboots_without) as usize, "reboot"),
-        );
-        let fits = match forecast.fits_window {
-            Some(true) => ". Fits the window",
-            Some(false) => ". Does not fit the window",
-            None => "",
-        };
-        summary.push_str(fits);
-        summary.push('.');
-        self.text(MARGIN, 60.0, 13.0, "start", "dim", &summary);
-        let mut x = MARGIN;
-        let entries = [
+    let pools: Vec<PoolPicture> = forecast.pools.iter().map(|pool| pool_picture(forecast, pool)).collect();
+    let span = span(forecast);
+    let window = forecast.window.map(|window| Marker {
+        at: window,
+        class: "window",
+        label: format!("window ends {}", format_duration(window)),
+    });
+    let without = forecast.finish_without_berth;
+    // Where it differs and is in the picture.
+    let without = (without > forecast.finish && without <= span).then(|| Marker {
+        at: without,
+        class: "without",
+        label: format!("without first-boot labels {}", format_duration(without)),
+    });
+    draw(&Picture {
+        title: "Rollout forecast",
+        summary: summary(forecast, &pools),
+        legend: vec![
             ("moving", "moves to its pool's config"),
             ("new", "joins"),
             ("over", "ends after the window"),
-        ];
-        for (class, label) in entries {
-            if !self.occurs(class) {
-                continue;
-            }
-            self.line(&format!(
-                "<rect class=\"{class}\" x=\"{x:.1}\" y=\"75\" width=\"14\" height=\"10\" rx=\"2\"/>"
-            ));
-            self.text(x + 20.0, 84.0, 12.0, "start", "", label);
-            x += 20.0 + number(label.chars().count()) * 12.0 * LETTER + 24.0;
-        }
-    }
+        ],
+        span,
+        markers: window.into_iter().chain(without).collect(),
+        pools,
+    })
+}
 
-    fn grid(&mut self, bottom: f64) {
-        let step = tick_step(self.span);
-        let markers: Vec<Duration> = self.forecast.window.into_iter().chain(self.without()).collect();
-        let mut next = Some(Duration::ZERO);
-        while let Some(time) = next.filter(|time| *time <= self.span) {
-            let x = self.x(time);
-            self.line(&format!(
-                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{AXIS}\" y2=\"{bottom:.1}\"/>"
-            ));
-            let label = if time.is_zero() {
-                "0".to_owned()
-            } else {
-                format_duration(time)
-            };
-            // A marker has its own label up there, and its line would cross this one.
-            if markers.iter().all(|marker| (self.x(*marker) - x).abs() > 28.0) {
-                self.text(x, AXIS - 6.0, 11.0, "middle", "dim", &label);
-            }
-            self.text(x, bottom + 16.0, 11.0, "middle", "dim", &label);
-            next = time.checked_add(step);
-        }
-        let right = WIDTH - MARGIN;
-        for y in [AXIS, bottom] {
-            self.line(&format!(
-                "<line class=\"rule\" x1=\"{:.1}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>",
-                self.plot_left
-            ));
-        }
-    }
+fn summary(forecast: &Forecast, pools: &[PoolPicture]) -> String {
+    let nodes = pools.iter().map(|pool| pool.rows.len()).sum::<usize>();
+    let reboots = |count: fn(&PoolForecast) -> u32| forecast.pools.iter().map(count).fold(0, u32::saturating_add);
+    let fits = match forecast.fits_window {
+        Some(true) => ". Fits the window",
+        Some(false) => ". Does not fit the window",
+        None => "",
+    };
+    format!(
+        "{} in {}, done after {}, {} (without first-boot labels: {} and {}){fits}.",
+        counted(nodes, "node"),
+        counted(forecast.pools.len(), "pool"),
+        format_duration(forecast.finish),
+        counted(reboots(|pool| pool.reboots_with) as usize, "reboot"),
+        format_duration(forecast.finish_without_berth),
+        counted(reboots(|pool| pool.reboots_without) as usize, "reboot"),
+    )
+}
 
-    fn pools(&mut self) {
-        let rows = std::mem::take(&mut self.rows);
-        let mut y = HEADER;
-        for (rows, pool) in rows.iter().zip(&self.forecast.pools) {
-            let bottom = y + self.pool_height(rows, pool);
-            self.pool(pool, rows, y);
-            y = bottom;
-        }
-        if rows.iter().all(Vec::is_empty) {
-            self.text(
-                self.plot_left + 12.0,
-                HEADER + 26.0,
-                13.0,
-                "start",
-                "dim",
-                "No node moves.",
-            );
-        }
+fn pool_picture(forecast: &Forecast, pool: &PoolForecast) -> PoolPicture {
+    let bars = pool.nodes.iter().map(|node| (node.node.clone(), bar(forecast, node)));
+    let rows = rows(bars);
+    let mut facts = vec![counted(rows.len(), "node")];
+    if !pool.waves.is_empty() {
+        facts.push(format!("{} at a time", pool.max_unavailable));
+        facts.push(counted(pool.waves.len(), "wave"));
     }
-
-    fn pool(&mut self, pool: &PoolForecast, rows: &[Row<'_>], top: f64) {
-        self.pool_title(pool, rows, top);
-        let mut y = top + POOL_HEADER;
-        // Without room for every name, name as many rows as fit.
-        let every = if self.row_height >= ROW_WITH_NAME { 1 } else { 4 };
-        let font = name_font(self.row_height);
-        for (index, row) in rows.iter().enumerate() {
-            if index % 2 == 1 && self.row_height >= ROW_WITH_NAME {
-                self.line(&format!(
-                    "<rect class=\"band\" x=\"{MARGIN}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill-opacity=\"0.6\"/>",
-                    WIDTH - 2.0 * MARGIN,
-                    self.row_height
-                ));
-            }
-            if index % every == 0 {
-                let baseline = y + self.row_height / 2.0 + font * 0.35;
-                self.text(self.plot_left - 8.0, baseline, font, "end", "", &shortened(row.name));
-            }
-            for bar in &row.bars {
-                self.bar(bar, y);
-            }
-            y += self.row_height;
-        }
-        if let Some(first) = pool.left.first() {
-            let text = match pool.left.len() {
-                1 => format!("{} will not get there: {}", first.node, first.reason),
-                count => format!(
-                    "{count} nodes will not get there, first {}: {}",
-                    first.node, first.reason
-                ),
-            };
-            self.text(self.plot_left + 4.0, y + 13.0, 11.0, "start", "window-text", &text);
-        }
+    if !rows.is_empty() {
+        facts.push(format!("done after {}", format_duration(pool.finish)));
     }
-
-    fn pool_title(&mut self, pool: &PoolForecast, rows: &[Row<'_>], top: f64) {
-        let baseline = top + 20.0;
-        let mut facts = vec![counted(rows.len(), "node")];
-        if !pool.waves.is_empty() {
-            facts.push(format!("{} at a time", pool.max_unavailable));
-            facts.push(counted(pool.waves.len(), "wave"));
-        }
-        if !rows.is_empty() {
-            facts.push(format!("done after {}", format_duration(pool.finish)));
-        }
-        if pool.paused {
-            facts.push("paused".to_owned());
-        }
-        // Grid lines do not run through the text.
-        self.line(&format!(
-            "<rect class=\"page\" x=\"{MARGIN}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
-            top + 4.0,
-            WIDTH - 2.0 * MARGIN,
-            POOL_HEADER - 6.0
-        ));
-        let name = escaped(&shortened(&pool.pool));
-        let facts = escaped(&facts.join(", "));
-        self.line(&format!(
-            "<text x=\"{MARGIN}\" y=\"{baseline:.1}\" font-size=\"14\"><tspan font-weight=\"600\">{name}</tspan>\
-             <tspan class=\"dim\" font-size=\"12\" dx=\"10\">{facts}</tspan></text>"
-        ));
+    if pool.paused {
+        facts.push("paused".to_owned());
     }
-
-    fn occurs(&self, class: &str) -> bool {
-        let mut bars = self.rows.iter().flatten().flat_map(|row| &row.bars);
-        bars.any(|bar| self.class(bar) == class)
+    let note = pool.left.first().map(|first| match pool.left.len() {
+        1 => format!("{} will not get there: {}", first.node, first.reason),
+        count => format!(
+            "{count} nodes will not get there, first {}: {}",
+            first.node, first.reason
+        ),
+    });
+    PoolPicture {
+        name: pool.pool.clone(),
+        facts,
+        rows,
+        note,
     }
+}
 
-    fn class(&self, node: &NodeForecast) -> &'static str {
-        match node.kind {
-            _ if self.forecast.window.is_some_and(|window| node.end > window) => "over",
-            NodeKind::Moving => "moving",
-            NodeKind::New => "new",
-        }
-    }
-
-    fn bar(&mut self, node: &NodeForecast, y: f64) {
-        let class = self.class(node);
-        let (left, right) = (self.x(node.start), self.x(node.end));
-        let inset = (self.row_height * 0.15).min(3.0);
-        let wave = node.wave.map(|wave| format!("wave {wave}, ")).unwrap_or_default();
-        let tip = format!(
+fn bar(forecast: &Forecast, node: &NodeForecast) -> Bar {
+    let class = match node.kind {
+        _ if forecast.window.is_some_and(|window| node.end > window) => "over",
+        NodeKind::Moving => "moving",
+        NodeKind::New => "new",
+    };
+    let wave = node.wave.map(|wave| format!("wave {wave}, ")).unwrap_or_default();
+    Bar {
+        start: node.start,
+        end: node.end,
+        class,
+        tip: format!(
             "{}: {wave}{} to {}, {}",
             node.node,
             format_duration(node.start),
             format_duration(node.end),
             counted(node.reboots_with as usize, "reboot"),
-        );
-        // A node that is never away is a thin mark, so that its row is not empty.
-        self.line(&format!(
-            "<rect class=\"{class}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{:.1}\"><title>{}</title></rect>",
-            y + inset,
-            (right - left).max(2.0),
-            self.row_height - 2.0 * inset,
-            (self.row_height / 8.0).min(2.0),
-            escaped(&tip)
-        ));
+        ),
     }
-
-    fn markers(&mut self, bottom: f64) {
-        let forecast = self.forecast;
-        // Each label has its own line above the axis, so that they cannot cover each other.
-        if let Some(window) = forecast.window {
-            let label = format!("window ends {}", format_duration(window));
-            self.marker(window, "window", &label, 112.0, bottom);
-        }
-        if let Some(without) = self.without() {
-            let label = format!("without first-boot labels {}", format_duration(without));
-            self.marker(without, "without", &label, 98.0, bottom);
-        }
-    }
-
-    /// The end without first-boot labels, where it differs and is in the picture.
-    fn without(&self) -> Option<Duration> {
-        let without = self.forecast.finish_without_berth;
-        (without > self.forecast.finish && without <= self.span).then_some(without)
-    }
-
-    fn marker(&mut self, time: Duration, class: &str, label: &str, y: f64, bottom: f64) {
-        let x = self.x(time);
-        let top = y - 8.0;
-        self.line(&format!(
-            "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top:.1}\" y2=\"{bottom:.1}\"/>"
-        ));
-        let middle = f64::midpoint(self.plot_left, WIDTH);
-        let (dx, anchor) = if x > middle { (-6.0, "end") } else { (6.0, "start") };
-        self.text(x + dx, y, 11.0, anchor, &format!("{class}-text"), label);
-    }
-
-    fn x(&self, time: Duration) -> f64 {
-        let share = time.as_secs_f64() / self.span.as_secs_f64().max(1.0);
-        self.plot_left + share * (WIDTH - MARGIN - 16.0 - self.plot_left)
-    }
-
-    fn text(&mut self, x: f64, y: f64, size: f64, anchor: &str, class: &str, text: &str) {
-        let class = if class.is_empty() {
-            String::new()
-        } else {
-            format!(" class=\"{class}\"")
-        };
-        let text = escaped(text);
-        self.line(&format!(
-            "<text{class} x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size:.1}\" text-anchor=\"{anchor}\">{text}</text>"
-        ));
-    }
-
-    fn line(&mut self, line: &str) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(self.out, "{line}");
-    }
-}
-
-/// The nodes of a pool, each once, in the order in which they first go away.
-fn rows(pool: &PoolForecast) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    for node in &pool.nodes {
-        let place = *places.entry(node.node.as_str()).or_insert_with(|| {
-            rows.push(Row {
-                name: &node.node,
-                bars: Vec::new(),
-            });
-            rows.len() - 1
-        });
-        if let Some(row) = rows.get_mut(place) {
-            row.bars.push(node);
-        }
-    }
-    rows
 }
 
 /// How much time the chart shows. The end without first-boot labels is left out when it would squeeze everything else.
 fn span(forecast: &Forecast) -> Duration {
     let shown = forecast.finish.max(forecast.window.unwrap_or_default());
     let without = forecast.finish_without_berth;
-    let span = if without <= shown.saturating_mul(2) {
+    if without <= shown.saturating_mul(2) {
         shown.max(without)
     } else {
         shown
-    };
-    span.max(Duration::from_mins(1))
-}
-
-/// The distance of grid lines: a round number of minutes, hours or days with at most a dozen lines.
-fn tick_step(span: Duration) -> Duration {
-    let minutes = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440];
-    let span = span.as_secs() / 60;
-    let step = minutes.into_iter().find(|step| span / step <= TICKS);
-    let step = step.unwrap_or_else(|| span.div_ceil(TICKS).div_ceil(1440).max(1).saturating_mul(1440));
-    Duration::from_secs(step.saturating_mul(60))
-}
-
-fn name_font(row_height: f64) -> f64 {
-    (row_height * 0.65).clamp(7.0, 12.0)
-}
-
-/// A count as a coordinate. Counts of nodes are far below 2^52, where the conversion would lose digits.
-#[expect(clippy::cast_precision_loss, reason = "a drawing with 2^52 rows is not drawn")]
-fn number(count: usize) -> f64 {
-    count as f64
-}
-
-fn counted(count: usize, thing: &str) -> String {
-    match count {
-        1 => format!("1 {thing}"),
-        _ => format!("{count} {thing}s"),
     }
-}
-
-/// The end of a name tells nodes apart better than its middle, so both ends stay.
-fn shortened(name: &str) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= NAME_LETTERS {
-        return name.to_owned();
-    }
-    let head = letters.iter().take(NAME_LETTERS / 2 - 1);
-    let tail = letters.iter().skip(letters.len() - NAME_LETTERS / 2);
-    head.chain(['…'].iter()).chain(tail).collect()
-}
-
-/// Text as XML takes it. Characters that XML cannot hold at all become a replacement character.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\t' | '\n' | '\r' => escaped.push(' '),
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }

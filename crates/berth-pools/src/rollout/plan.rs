@@ -120,28 +120,48 @@ pub fn plan_pool(rollout: &PoolRollout) -> RolloutPlan {
 /// Pools do not wait for each other, but for one pair: while an arbiter node is unavailable no master moves, and an
 /// arbiter moves only when the masters are at rest. Together they hold the quorum.
 pub fn plan_pools(rollouts: &[PoolRollout]) -> Vec<RolloutPlan> {
-    let busy = |name: &str| {
-        let pool = rollouts.iter().find(|rollout| rollout.pool == name);
-        pool.is_some_and(|rollout| !select(rollout).holders.is_empty())
-    };
-    let starting = |name: &str| {
-        let pool = rollouts.iter().find(|rollout| rollout.pool == name);
-        pool.is_some_and(|rollout| !select(rollout).candidates.is_empty())
-    };
-    let arbiter_busy = busy(ARBITER);
-    let master_busy = busy(MASTER) || (!arbiter_busy && starting(MASTER));
-    let plan = |rollout: &PoolRollout| {
-        let other = match rollout.pool.as_str() {
-            MASTER if arbiter_busy => ARBITER,
-            ARBITER if master_busy => MASTER,
-            _ => return plan_pool(rollout),
-        };
-        plan_pool(&PoolRollout {
+    let quorum = Quorum::of(rollouts);
+    let plan = |rollout: &PoolRollout| match quorum.in_the_way(&rollout.pool) {
+        None => plan_pool(rollout),
+        Some(other) => plan_pool(&PoolRollout {
             waits_for: Some(other.to_owned()),
             ..rollout.clone()
-        })
+        }),
     };
     rollouts.iter().map(plan).collect()
+}
+
+/// Which of the two pools that hold the quorum is not at rest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Quorum {
+    arbiter_busy: bool,
+    master_busy: bool,
+}
+
+impl Quorum {
+    /// Looks at all pools of a cluster.
+    pub(crate) fn of(rollouts: &[PoolRollout]) -> Self {
+        let named = |name: &str| rollouts.iter().find(|rollout| rollout.pool == name);
+        let (Some(arbiter), Some(master)) = (named(ARBITER), named(MASTER)) else {
+            return Self::default();
+        };
+        let arbiter_busy = !select(arbiter).holders.is_empty();
+        let master = select(master);
+        let starting = !arbiter_busy && !master.candidates.is_empty();
+        Self {
+            arbiter_busy,
+            master_busy: !master.holders.is_empty() || starting,
+        }
+    }
+
+    /// The pool that this one has to wait for.
+    pub(crate) fn in_the_way(self, pool: &str) -> Option<&'static str> {
+        match pool {
+            MASTER if self.arbiter_busy => Some(ARBITER),
+            ARBITER if self.master_busy => Some(MASTER),
+            _ => None,
+        }
+    }
 }
 
 fn names(nodes: &[&NodeState]) -> Vec<String> {

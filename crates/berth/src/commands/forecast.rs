@@ -1,18 +1,10 @@
 //! `berth forecast`: what a rollout will cost, and whether it fits the window.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fmt::Write as _,
-    io::Read,
-    time::Duration,
-};
+use std::{fmt::Write as _, io::Read, time::Duration};
 
 use berth_labels::ConflictPolicy;
-use berth_pools::{
-    Action, DisruptionPolicy, Forecast, ForecastInput, ForecastPool, MASTER, MachineConfigSpec, NewNode, NodeKind,
-    NodeState, Reboots, WORKER, diff_specs_with, forecast, format_duration, svg,
-};
-use berth_site::{NodePlan, Presence, Resolver, Site, Strategy};
+use berth_pools::{Forecast, ForecastInput, NodeKind, forecast, format_duration, svg};
+use berth_site::{Resolver, Strategy};
 use serde::Serialize;
 
 use crate::{
@@ -21,8 +13,7 @@ use crate::{
     failure::Failure,
     files, findings,
     output::{Printer, Report, Table, counted},
-    rendering::{self, PoolConfig},
-    rollouts,
+    rendering, rollouts,
     site::{Loaded, stdin_once},
 };
 
@@ -38,26 +29,7 @@ pub(crate) fn run(args: &ForecastArgs, stdin: &mut dyn Read, printer: &mut Print
     let resolutions = resolver.resolve_all();
     let labels = berth_site::plan(&resolver, &resolutions, Strategy::Owned(ConflictPolicy::default()));
 
-    let rollouts = rollouts::empty_rollouts(&configs, &loaded.configured);
-    let mut pools: Vec<ForecastPool> = rollouts
-        .into_iter()
-        .map(|rollout| ForecastPool {
-            rollout,
-            ..ForecastPool::default()
-        })
-        .collect();
-    let costs = Costs::new(&configs, &loaded.site);
-    let mut states: HashMap<String, NodeState> =
-        live.states.into_iter().map(|node| (node.name.clone(), node)).collect();
-    for node in &labels.nodes {
-        let state = states.remove(&*node.node);
-        let pool = pools
-            .iter_mut()
-            .find(|pool| Some(pool.rollout.pool.as_str()) == node.pool_after.as_deref());
-        if let Some(pool) = pool {
-            take_part(pool, node, state, &costs);
-        }
-    }
+    let pools = rollouts::changing_pools(&configs, &loaded, &labels, live.states);
     let minutes = |count: u32| Duration::from_secs(u64::from(count) * 60);
     let forecast = forecast(&ForecastInput {
         pools,
@@ -76,70 +48,6 @@ pub(crate) fn run(args: &ForecastArgs, stdin: &mut dyn Read, printer: &mut Print
     let exit = findings::show_errors(printer, &loaded.sources, diagnostics)?;
     let fits = forecast.fits_window != Some(false);
     Ok(if fits { exit } else { exit.max(Exit::No) })
-}
-
-/// Adds a node to the pool that it is in once its labels are applied.
-fn take_part(pool: &mut ForecastPool, node: &NodePlan, state: Option<NodeState>, costs: &Costs<'_>) {
-    let name = node.node.to_string();
-    match state {
-        Some(mut state) if node.presence != Presence::Awaited => {
-            state.labels.extend(node.set.clone());
-            state.labels.retain(|key, _| !node.remove.contains(key));
-            if let Some(reboots) = costs.of_move(&state, &pool.rollout.pool) {
-                pool.reboots.insert(name, reboots);
-            }
-            pool.rollout.nodes.push(state);
-        }
-        _ => pool.joining.push(NewNode {
-            name,
-            labels: node.set.clone(),
-            reboots: Some(costs.of_joining(&pool.rollout.pool)),
-        }),
-    }
-}
-
-/// What moves between rendered configs cost, where both are known.
-struct Costs<'a> {
-    by_pool: BTreeMap<&'a str, &'a MachineConfigSpec>,
-    by_name: BTreeMap<&'a str, &'a MachineConfigSpec>,
-    policy: DisruptionPolicy,
-}
-
-impl<'a> Costs<'a> {
-    fn new(configs: &'a [PoolConfig<'_>], site: &Site) -> Self {
-        let rendered = || configs.iter().filter_map(PoolConfig::rendered);
-        Self {
-            by_pool: rendered().map(|it| (it.pool.as_str(), &it.spec)).collect(),
-            by_name: rendered().map(|it| (it.name.as_str(), &it.spec)).collect(),
-            policy: DisruptionPolicy::default().with(&site.disruption),
-        }
-    }
-
-    /// The reboots of a live node; nothing where what it runs now is not known, which means one.
-    fn of_move(&self, node: &NodeState, pool: &str) -> Option<Reboots> {
-        let old = self.by_name.get(node.current_config()?)?;
-        let new = self.by_pool.get(pool)?;
-        (!self.needs_reboot(old, new)).then_some(Reboots { with: 0, without: 0 })
-    }
-
-    /// The reboots of a new machine. Without labels at first boot it comes up as a worker, so it reboots again only
-    /// where its pool is another and differs in what needs it. Masters come up as masters.
-    fn of_joining(&self, pool: &str) -> Reboots {
-        let same = match (self.by_pool.get(WORKER), self.by_pool.get(pool)) {
-            (Some(worker), Some(own)) => !self.needs_reboot(worker, own),
-            _ => false,
-        };
-        if same || [MASTER, WORKER].contains(&pool) {
-            Reboots::MOVING
-        } else {
-            Reboots::NEW
-        }
-    }
-
-    /// Configs that cannot be compared are taken to differ.
-    fn needs_reboot(&self, old: &MachineConfigSpec, new: &MachineConfigSpec) -> bool {
-        diff_specs_with(old, new, &self.policy).map_or(true, |diff| diff.actions().contains(&Action::Reboot))
-    }
 }
 
 #[derive(Serialize)]
@@ -293,6 +201,6 @@ impl ForecastReport<'_> {
 }
 
 /// A moment, counted from the start of the rollout.
-fn at(moment: Duration) -> String {
+pub(super) fn at(moment: Duration) -> String {
     format!("+{}", format_duration(moment))
 }

@@ -25,8 +25,9 @@ mod live_image;
 #[path = "../../../berth-store/tests/it/postgres_server.rs"]
 mod postgres_server;
 #[cfg(test)]
-mod remote_workers;
+mod rehearse;
 #[cfg(test)]
+mod remote_workers;
 mod render;
 #[cfg(test)]
 mod rollout;

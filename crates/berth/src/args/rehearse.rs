@@ -1,0 +1,74 @@
+//! `berth rehearse`.
+
+use std::{path::PathBuf, time::Duration};
+
+use berth_pools::parse_duration;
+use clap::Args;
+
+use super::{Files, FlavourArg, Output};
+
+/// Play a change through on a copy of the cluster, on simulated time
+///
+/// Takes the nodes as they were observed, applies the labels of the site, and lets planner and node daemons do their work:
+/// each node is told, drained, rebooted and taken back, as on the cluster, only that an hour takes no time. It says when
+/// each node is out, who is out when the window closes, and what a failure would change. Where nothing goes wrong it says what
+/// `berth forecast` says.
+///
+/// A scenario is a small text: `fail NODE lost`, `fail NODE stuck-drain`, `fail NODE refuses`, `fail NODE slow-boot 40m`,
+/// `45m power-off NODE`, `2h power-on NODE`, `1h pause POOL`, `2h resume POOL`, one to a line.
+///
+/// With `--window` the exit code is 1 when the change does not fit.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  berth rehearse -f site/ --nodes nodes.yaml --window 4h
+  berth rehearse -f site/ --nodes nodes.yaml --fail worker-3
+  berth rehearse -f site/ --nodes nodes.yaml --fail worker-3=slow-boot:40m
+  berth rehearse -f site/ --nodes nodes.yaml --scenario bad-night.txt
+  kubectl get nodes -o json | berth rehearse -f site/ --nodes - -o json")]
+pub(crate) struct RehearseArgs {
+    #[command(flatten)]
+    pub(crate) files: Files,
+
+    /// Nodes as observed, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nodes: PathBuf,
+
+    /// What goes wrong, and when
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
+
+    /// Let a node fail: NODE does not come back from its reboot, or NODE=stuck-drain, NODE=refuses, NODE=slow-boot:40m; repeatable
+    #[arg(long, value_name = "NODE")]
+    pub(crate) fail: Vec<String>,
+
+    /// The maintenance window, from the start of the change: 4h, 90m, 1h30m
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) window: Option<Duration>,
+
+    /// Minutes that a node is away for one reboot
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(..=10_080))]
+    pub(crate) reboot_minutes: u32,
+
+    /// Minutes to drain a node before it reboots
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=10_080))]
+    pub(crate) drain_minutes: u32,
+
+    /// Draw when each node is out as a chart over time into this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Print everything that happens, step by step
+    #[arg(long)]
+    pub(crate) journal: bool,
+
+    /// Image of the operating system, unless a machine config names another
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) os_image_url: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) flavour: FlavourArg,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

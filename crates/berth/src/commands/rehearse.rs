@@ -1,0 +1,298 @@
+//! `berth rehearse`: a change played through before it is made.
+
+use std::{fmt::Write as _, fs, io::Read, time::Duration};
+
+use berth_labels::ConflictPolicy;
+use berth_pools::{
+    Consequences, Ending, ForecastInput, OutageKind, Rehearsal, Script, compare, format_duration, rehearsal_svg,
+    rehearse,
+};
+use berth_site::{Resolver, Strategy};
+use serde::Serialize;
+
+use super::forecast::at;
+use crate::{
+    args::RehearseArgs,
+    exit::Exit,
+    failure::Failure,
+    files, findings,
+    output::{Printer, Report, Table, counted},
+    rendering, rollouts,
+    site::{Loaded, stdin_once},
+};
+
+/// So many names are spelled out in a sentence; the rest is counted.
+const NAMES_IN_A_SENTENCE: usize = 5;
+
+/// Runs the command.
+pub(crate) fn run(args: &RehearseArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    stdin_once(&args.files.paths, Some(&args.nodes))?;
+    let script = script(args)?;
+    let mut loaded = Loaded::read(&args.files.paths, stdin)?;
+    let live = loaded.observe_states(&args.nodes, stdin, printer)?;
+    loaded.site.observed = live.nodes;
+    let options = rendering::options(args.os_image_url.as_deref());
+    let configs = rendering::render_pools(&loaded.site, None, &options)?;
+    let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
+    let resolutions = resolver.resolve_all();
+    let labels = berth_site::plan(&resolver, &resolutions, Strategy::Owned(ConflictPolicy::default()));
+
+    let minutes = |count: u32| Duration::from_secs(u64::from(count) * 60);
+    let input = ForecastInput {
+        pools: rollouts::changing_pools(&configs, &loaded, &labels, live.states),
+        reboot: minutes(args.reboot_minutes),
+        drain: minutes(args.drain_minutes),
+        window: args.window,
+    };
+    check_names(&script, &input)?;
+    let rehearsal = rehearse(&input, &script);
+    let consequences = (!script.events.is_empty()).then(|| compare(&rehearse(&input, &Script::default()), &rehearsal));
+    if let Some(path) = &args.svg {
+        files::write_whole(path, &rehearsal_svg(&rehearsal))?;
+    }
+    let report = RehearsalReport {
+        rehearsal: &rehearsal,
+        consequences,
+        journal: args.journal,
+    };
+    printer.report(args.output.format, &report)?;
+
+    rendering::show_warnings(printer, &configs)?;
+    let mut diagnostics = berth_site::check(&loaded.sources, &resolver, &resolutions);
+    diagnostics.extend_from_slice(&loaded.diagnostics);
+    let exit = findings::show_errors(printer, &loaded.sources, diagnostics)?;
+    let fits = rehearsal.fits_window != Some(false);
+    Ok(if fits { exit } else { exit.max(Exit::No) })
+}
+
+fn script(args: &RehearseArgs) -> Result<Script, Failure> {
+    let mut script = Script::default();
+    if let Some(path) = &args.scenario {
+        let text = fs::read_to_string(path).map_err(|source| Failure::ReadFile {
+            path: path.clone(),
+            source,
+        })?;
+        script = Script::parse(&text).map_err(|error| Failure::Unusable(format!("{}: {error}", path.display())))?;
+    }
+    for text in &args.fail {
+        script.fail(text).map_err(|problem| Failure::Argument {
+            message: format!("--fail {text}: {problem}"),
+            hint: None,
+        })?;
+    }
+    Ok(script)
+}
+
+/// A name that means nothing would be a failure that never happens.
+fn check_names(script: &Script, input: &ForecastInput) -> Result<(), Failure> {
+    let (nodes, pools) = script.named();
+    let known = |name: &str| {
+        input.pools.iter().any(|pool| {
+            pool.rollout.nodes.iter().any(|node| node.name == name) || pool.joining.iter().any(|node| node.name == name)
+        })
+    };
+    if let Some(name) = nodes.into_iter().find(|name| !known(name)) {
+        return Err(Failure::Unknown {
+            what: "node",
+            name: name.to_owned(),
+            problem: "takes no part in this change".to_owned(),
+            close: Vec::new(),
+        });
+    }
+    let unknown = pools
+        .into_iter()
+        .find(|name| !input.pools.iter().any(|pool| pool.rollout.pool == *name));
+    match unknown {
+        Some(name) => Err(Failure::Unknown {
+            what: "pool",
+            name: name.to_owned(),
+            problem: "is not in the site".to_owned(),
+            close: input.pools.iter().map(|pool| pool.rollout.pool.clone()).collect(),
+        }),
+        None => Ok(()),
+    }
+}
+
+#[derive(Serialize)]
+struct RehearsalReport<'a> {
+    #[serde(flatten)]
+    rehearsal: &'a Rehearsal,
+    /// What the scenario changed.
+    consequences: Option<Consequences>,
+    #[serde(skip)]
+    journal: bool,
+}
+
+impl Report for RehearsalReport<'_> {
+    fn text(&self, wide: bool) -> String {
+        let mut text = String::new();
+        if self.journal {
+            let _ = writeln!(text, "{}", self.steps());
+        }
+        let _ = write!(text, "{}", if wide { self.nodes() } else { self.spans() });
+        let _ = write!(text, "\n{}{}\n{}", self.pools(), self.left(), self.verdict());
+        text
+    }
+
+    fn names(&self) -> Vec<String> {
+        let outages = self.rehearsal.pools.iter().flat_map(|pool| &pool.outages);
+        outages.map(|outage| format!("node/{}", outage.node)).collect()
+    }
+}
+
+impl RehearsalReport<'_> {
+    fn steps(&self) -> Table {
+        let mut table = Table::new(["AT", "WHO", "WHAT"]);
+        for moment in &self.rehearsal.journal {
+            table.row([&*at(moment.at), &moment.who, &moment.what]);
+        }
+        table
+    }
+
+    /// Nodes that are out from the same moment to the same moment share a row.
+    fn spans(&self) -> Table {
+        let mut table = Table::new(["POOL", "OUT FROM", "UNTIL", "NODES"]);
+        for pool in &self.rehearsal.pools {
+            let mut spans: Vec<(Duration, String, Vec<&str>)> = Vec::new();
+            for outage in &pool.outages {
+                let until = until(outage);
+                match spans.last_mut() {
+                    Some((start, end, nodes)) if *start == outage.start && *end == until => nodes.push(&outage.node),
+                    _ => spans.push((outage.start, until, vec![&outage.node])),
+                }
+            }
+            for (start, end, nodes) in spans {
+                table.row([&*pool.pool, &at(start), &end, &nodes.join(",")]);
+            }
+        }
+        table
+    }
+
+    fn nodes(&self) -> Table {
+        let mut table = Table::new(["POOL", "NODE", "WHY", "OUT FROM", "REBOOT", "UNTIL", "REBOOTS"]);
+        for pool in &self.rehearsal.pools {
+            for outage in &pool.outages {
+                let why = match outage.kind {
+                    OutageKind::Moving => "moves",
+                    OutageKind::New => "joins",
+                    OutageKind::Power => "no power",
+                };
+                table.row([
+                    pool.pool.clone(),
+                    outage.node.clone(),
+                    why.to_owned(),
+                    at(outage.start),
+                    outage.reboot.map(at).unwrap_or_default(),
+                    until(outage),
+                    outage.reboots.to_string(),
+                ]);
+            }
+        }
+        table
+    }
+
+    fn pools(&self) -> Table {
+        let mut table = Table::new(["POOL", "PAUSED", "MAX UNAVAILABLE", "MOST OUT", "REBOOTS", "FINISH"]);
+        for pool in &self.rehearsal.pools {
+            table.row([
+                pool.pool.clone(),
+                pool.paused.to_string(),
+                pool.max_unavailable.to_string(),
+                pool.most_out.to_string(),
+                pool.reboots.to_string(),
+                at(pool.finish),
+            ]);
+        }
+        table
+    }
+
+    fn left(&self) -> String {
+        let mut table = Table::new(["POOL", "LEFT BEHIND", "REASON"]);
+        let mut any = false;
+        for pool in &self.rehearsal.pools {
+            for waiting in &pool.left {
+                any = true;
+                table.row([&pool.pool, &waiting.node, &waiting.reason]);
+            }
+        }
+        if any { format!("\n{table}") } else { String::new() }
+    }
+
+    fn verdict(&self) -> String {
+        let rehearsal = self.rehearsal;
+        let reboots: u32 = rehearsal.pools.iter().map(|pool| pool.reboots).sum();
+        let left: usize = rehearsal.pools.iter().map(|pool| pool.left.len()).sum();
+        let reboots = counted(usize::try_from(reboots).unwrap_or(usize::MAX), "reboot");
+        let finish = format_duration(rehearsal.finish);
+        let mut text = match left {
+            0 => format!("{reboots}, done after {finish}\n"),
+            1 => format!("{reboots}, all others done after {finish}; 1 node does not get there\n"),
+            _ => format!("{reboots}, all others done after {finish}; {left} nodes do not get there\n"),
+        };
+        if let Some(consequences) = &self.consequences {
+            text.push_str(&told(consequences));
+        }
+        let (Some(window), Some(fits)) = (rehearsal.window, rehearsal.fits_window) else {
+            return text;
+        };
+        let length = format_duration(window);
+        if fits {
+            let spare = format_duration(window.saturating_sub(rehearsal.finish));
+            let _ = writeln!(text, "fits the window of {length}, with {spare} to spare");
+            return text;
+        }
+        let _ = writeln!(text, "does not fit the window of {length}");
+        if let Some(at_window) = &rehearsal.at_window {
+            if !at_window.out.is_empty() {
+                let _ = writeln!(text, "  still out when it closes: {}", some(&at_window.out));
+            }
+            if !at_window.not_begun.is_empty() {
+                let _ = writeln!(text, "  not begun when it closes: {}", some(&at_window.not_begun));
+            }
+            let last = at(at_window.last_start);
+            let _ = writeln!(text, "  a node that starts after {last} is not back in time");
+        }
+        text
+    }
+}
+
+/// What the scenario changed, in a sentence.
+fn told(consequences: &Consequences) -> String {
+    let mut text = format!(
+        "without the failures: done after {}",
+        format_duration(consequences.finish_without)
+    );
+    if let Some(longest) = consequences.later.first() {
+        let names: Vec<String> = consequences.later.iter().map(|delayed| delayed.node.clone()).collect();
+        let _ = write!(
+            text,
+            "; later, by up to {}: {}",
+            format_duration(longest.by),
+            some(&names)
+        );
+    }
+    if !consequences.never.is_empty() {
+        let _ = write!(text, "; never done: {}", some(&consequences.never));
+    }
+    text.push('\n');
+    text
+}
+
+fn until(outage: &berth_pools::Outage) -> String {
+    match (outage.end, outage.ending) {
+        (Some(end), Ending::Refused) => format!("{} (as it was)", at(end)),
+        (Some(end), _) => at(end),
+        (None, Ending::Draining) => "drains on".to_owned(),
+        (None, Ending::Off) => "no power".to_owned(),
+        (None, _) => "lost".to_owned(),
+    }
+}
+
+fn some(names: &[String]) -> String {
+    let (shown, rest) = names.split_at(names.len().min(NAMES_IN_A_SENTENCE));
+    let shown = shown.join(", ");
+    match rest.len() {
+        0 => shown,
+        count => format!("{shown} and {count} more"),
+    }
+}
