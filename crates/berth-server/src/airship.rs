@@ -1,13 +1,13 @@
 //! The Airship-compatible API: Deckhand's documents and Shipyard's staging, under `/api/v1.0`.
 //!
 //! ```text
-//! request ─► id ─► log ─► limits ─► authentication ─► family of routes ─► Repository, Configdocs ─► Store
+//! request ─► id ─► log ─► limits ─► family of routes ─► gate (who, may they) ─► Repository, Configdocs ─► Store
 //! ```
 //!
 //! Each family is a list of [`Endpoint`](endpoint::Endpoint)s. The router and the description of the API are made from
 //! that one list, so that no route is without its description. Another family is one more list.
 
-mod auth;
+pub(crate) mod auth;
 mod body;
 mod common;
 mod deckhand;
@@ -18,15 +18,16 @@ mod problem;
 mod shipyard;
 mod state;
 
-use axum::Router;
+use axum::{Router, middleware::from_fn_with_state};
 
-pub use self::{
-    auth::Auth,
-    state::{ApiClock, ApiLimits, ApiState, IdSource},
-};
 use self::{
+    auth::Gate,
     endpoint::{Endpoint, Family},
     openapi::Description,
+};
+pub use self::{
+    auth::{Auth, ClusterAccess},
+    state::{ApiClock, ApiLimits, ApiState, IdSource},
 };
 
 /// What every path of the API begins with.
@@ -43,7 +44,14 @@ impl Api {
         let description = Description::new(&endpoints);
         let mut router = Router::new();
         for endpoint in endpoints {
-            router = router.route(endpoint.path, endpoint.handler);
+            let gate = Gate {
+                state: state.clone(),
+                family: endpoint.family,
+                rule: endpoint.rule,
+                reveals: endpoint.reveals,
+            };
+            let guarded = endpoint.handler.route_layer(from_fn_with_state(gate, auth::pass));
+            router = router.route(endpoint.path, guarded);
         }
         let router = router
             .merge(description.routes())
@@ -73,6 +81,8 @@ fn family_of(path: &str) -> Family {
         .and_then(|rest| rest.split('/').find(|part| !part.is_empty()));
     match first {
         Some("buckets" | "bucket" | "revisions" | "rollback") => Family::Deckhand,
+        Some("tasks" | "nodefilter" | "nodes") => Family::Drydock,
+        Some("node-labels") => Family::Promenade,
         _ => Family::Shipyard,
     }
 }

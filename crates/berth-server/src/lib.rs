@@ -32,7 +32,7 @@ mod tls;
 mod tokens;
 mod which;
 
-pub use airship::{Api, ApiClock, ApiLimits, ApiState, Auth, IdSource};
+pub use airship::{Api, ApiClock, ApiLimits, ApiState, Auth, ClusterAccess, IdSource};
 pub use assemble::AssembleError;
 pub use catalog::{Catalog, CatalogBuilder, CatalogError, CatalogHandle, CommonFiles, NodeConfig};
 pub use pointer::{Pointer, PointerError, pointer};
@@ -40,7 +40,7 @@ pub use serve::{Limits, ListenError, ListenOptions, Server, Service, TlsOptions,
 pub use service::{Access, Clock, IgnitionService};
 pub use tls::{CertificateError, ReloadingCertificate};
 pub use tokens::{
-    CreatedToken, Denial, Grant, NewToken, Secret, Target, TokenError, TokenInfo, TokenScope, TokenState, TokenStore,
-    TokenUse, Verdict,
+    CreatedToken, Denial, Grant, NewToken, Role, RoleGrant, Secret, Target, TokenError, TokenInfo, TokenScope,
+    TokenState, TokenStore, TokenUse, Verdict,
 };
 pub use which::{PoolConfigurations, which_config};

@@ -78,6 +78,15 @@ impl Limiter {
     }
 }
 
+impl Limiter {
+    /// Whether an address has been refused too often already.
+    pub(crate) fn has_too_many(&self, address: IpAddr, Timestamp(now): Timestamp) -> bool {
+        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = seen.addresses.get(&network_of(address));
+        window.is_some_and(|window| is_open(window.began, now) && window.refusals > MOST_REFUSALS)
+    }
+}
+
 /// A clock that was set back does not keep a window open for ever.
 fn is_open(began: i64, now: i64) -> bool {
     (0..WINDOW).contains(&now.saturating_sub(began))

@@ -38,6 +38,52 @@ pub enum TokenScope {
     Pool(String),
     /// The config of this node.
     Node(String),
+    /// The API, with the rights of a role, and no config.
+    Role(Role),
+}
+
+/// What a token may do in the API; each may do what those before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Read everything but secrets.
+    Viewer,
+    /// Load, commit and relabel, too.
+    Operator,
+    /// See secrets and remove revisions, tags and tasks, too.
+    Admin,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Viewer => "viewer",
+            Self::Operator => "operator",
+            Self::Admin => "admin",
+        })
+    }
+}
+
+/// A token that the API was shown and knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleGrant {
+    /// The token's name.
+    pub id: String,
+    /// What it may do.
+    pub role: Role,
+    /// The word for people.
+    pub comment: String,
+}
+
+impl RoleGrant {
+    /// Who uses it, for records: the word for people where there is one.
+    pub fn user(&self) -> &str {
+        if self.comment.is_empty() {
+            &self.id
+        } else {
+            &self.comment
+        }
+    }
 }
 
 impl TokenScope {
@@ -49,7 +95,7 @@ impl TokenScope {
             // A node that nobody knows is in no other pool; "unknown" is the more useful answer.
             (Self::Pool(own), Target::Node { pool, .. }) => pool.is_none_or(|pool| own == pool),
             (Self::Node(own), Target::Node { name, .. }) => own == name,
-            (Self::Node(_), Target::Pool(_)) => false,
+            (Self::Node(_), Target::Pool(_)) | (Self::Role(_), _) => false,
         }
     }
 }
@@ -60,6 +106,7 @@ impl fmt::Display for TokenScope {
             Self::Any => f.write_str("any pool and node"),
             Self::Pool(pool) => write!(f, "pool {pool}"),
             Self::Node(node) => write!(f, "node {node}"),
+            Self::Role(role) => write!(f, "the API as {role}"),
         }
     }
 }

@@ -76,14 +76,14 @@ pub(crate) use self::{
     revisions::{RevisionsArgs, RollbackArgs, ShowArgs, TagArgs},
     rollout::{RolloutArgs, RolloutCommand, RolloutPlanArgs},
     selector::SelectorArgs,
-    serve::{AuthArg, IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs},
+    serve::{IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs, ServedCluster},
     server::ServerArgs,
     shipyard::{
         ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,
         ShipyardCreateConfigdocsArgs, ShipyardFormat, ShipyardGet, ShipyardHelpArgs, ShipyardItem,
     },
     store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
-    token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
+    token::{RoleArg, TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
     unit::{UnitArgs, UnitCommand, UnitFormat, UnitKubeletArgs},
     up::UpArgs,
     workflow::{

@@ -47,10 +47,15 @@ const NO_CLUSTER_OR_HTTP_BESIDE_THE_STORE: Forbidden = Forbidden {
     why: "the API and the command line share it; how they are asked is their business, and the database is the store's",
 };
 
-/// sqlx comes in through the store, which the API serves; the server itself speaks no SQL.
 const NO_CLUSTER: Forbidden = Forbidden {
     packages: &["kube", "kube-client", "reqwest"],
     why: "the server is handed what it serves; where that comes from is its callers' business",
+};
+
+/// The API changes Nodes and asks a cluster who its callers are; sqlx comes in through the store.
+const NO_SECOND_CLIENT: Forbidden = Forbidden {
+    packages: &["reqwest"],
+    why: "the server speaks to clusters through kube alone",
 };
 
 const NO_DATABASE_OR_SERVER: Forbidden = Forbidden {
@@ -106,7 +111,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         crate_name: "berth-server",
-        forbidden: &[NO_CLUSTER],
+        forbidden: &[NO_SECOND_CLIENT],
     },
     Rule {
         crate_name: "berth-sim",

@@ -18,6 +18,7 @@ use super::{
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let health = |path, id| {
         Endpoint::new(Family::Shipyard, MethodFilter::GET, path, id, health)
+            .for_everybody()
             .says(
                 "Whether the server can do its work",
                 "Asks the database a small question. No authentication is needed.",
@@ -28,6 +29,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         health("/api/v1.0/health", "health"),
         health("/health", "healthWithoutPrefix"),
         Endpoint::new(Family::Shipyard, MethodFilter::GET, "/versions", "versions", versions)
+            .for_everybody()
             .says(
                 "The versions of the API",
                 "Each with its path and how settled it is. Answers in YAML to those who accept nothing else.",

@@ -6,20 +6,29 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 
-use super::state::ApiState;
+use super::{
+    auth::rules::{Rule, UNSAID},
+    state::ApiState,
+};
 
 /// Whose words a route speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Deckhand,
     Shipyard,
+    Drydock,
+    Promenade,
 }
 
 impl Family {
+    pub(super) const ALL: [Self; 4] = [Self::Deckhand, Self::Shipyard, Self::Drydock, Self::Promenade];
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Deckhand => "Documents",
-            Self::Shipyard => "Staging and service",
+            Self::Shipyard => "Staging, actions and service",
+            Self::Drydock => "Tasks and nodes",
+            Self::Promenade => "Labels of nodes",
         }
     }
 }
@@ -38,6 +47,10 @@ pub(super) struct Endpoint {
     pub(super) parameters: &'static [Parameter],
     pub(super) body: Option<Content>,
     pub(super) replies: &'static [Reply],
+    /// What a caller must be allowed to do; nothing for routes that are open to everybody.
+    pub(super) rule: Option<&'static Rule>,
+    /// What a caller must be allowed to do to see secrets here.
+    pub(super) reveals: Option<&'static Rule>,
 }
 
 /// A parameter of a query.
@@ -150,7 +163,24 @@ impl Endpoint {
             parameters: &[],
             body: None,
             replies: &[],
+            rule: Some(&UNSAID),
+            reveals: None,
         }
+    }
+
+    pub(super) const fn needs(mut self, rule: &'static Rule) -> Self {
+        self.rule = Some(rule);
+        self
+    }
+
+    pub(super) const fn for_everybody(mut self) -> Self {
+        self.rule = None;
+        self
+    }
+
+    pub(super) const fn reveals(mut self, rule: &'static Rule) -> Self {
+        self.reveals = Some(rule);
+        self
     }
 
     pub(super) const fn says(mut self, summary: &'static str, description: &'static str) -> Self {

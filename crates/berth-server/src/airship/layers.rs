@@ -19,7 +19,6 @@ use tower_http::{
 };
 
 use super::{
-    auth,
     body::{Parameters, too_large},
     endpoint::Family,
     family_of,
@@ -37,7 +36,6 @@ const LONGEST_ID: usize = 64;
 /// Puts all of it around the routes, outermost first.
 pub(super) fn wrap(router: Router<ApiState>, state: &ApiState) -> Router<ApiState> {
     router
-        .layer(middleware::from_fn_with_state(state.clone(), auth::authenticate))
         .layer(DefaultBodyLimit::max(state.limits.body_bytes))
         .layer(middleware::from_fn_with_state(state.clone(), limits))
         .layer(CatchPanicLayer::custom(panicked))

@@ -61,9 +61,15 @@ fn document(endpoints: &[Endpoint]) -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "description": "Documents in revisions, and their staging. Compatible with Deckhand and with Shipyard's configdocs.",
         },
-        "tags": [{"name": Family::Deckhand.name()}, {"name": Family::Shipyard.name()}],
+        "tags": Family::ALL.map(|family| json!({"name": family.name()})),
         "paths": paths,
-        "components": {"schemas": schemas::all()},
+        "components": {
+            "schemas": schemas::all(),
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token"},
+            },
+        },
     })
 }
 
@@ -75,6 +81,14 @@ fn operation(endpoint: &Endpoint) -> Value {
     if !endpoint.description.is_empty() {
         operation.insert("description".to_owned(), Value::from(endpoint.description));
     }
+    match endpoint.rule {
+        None => operation.insert("security".to_owned(), json!([])),
+        Some(rule) => {
+            // The rule's name, for those who hand out rights.
+            operation.insert("x-berth-rule".to_owned(), Value::from(rule.name));
+            operation.insert("security".to_owned(), json!([{"bearer": []}, {"token": []}]))
+        }
+    };
     let parameters: Vec<Value> = path_parameters(endpoint.path)
         .map(path_parameter)
         .chain(endpoint.parameters.iter().map(query_parameter))
@@ -95,7 +109,7 @@ fn operation(endpoint: &Endpoint) -> Value {
     }
     let error = match endpoint.family {
         Family::Deckhand => "application/x-yaml",
-        Family::Shipyard => "application/json",
+        Family::Shipyard | Family::Drydock | Family::Promenade => "application/json",
     };
     responses.insert(
         "default".to_owned(),

@@ -73,13 +73,35 @@ impl Problem {
     pub(super) fn framework(family: Family, status: StatusCode, error_type: &'static str, description: &str) -> Self {
         match family {
             Family::Deckhand => Self::deckhand(status, error_type, description),
-            Family::Shipyard => {
+            Family::Drydock => Self::drydock(status, description),
+            Family::Shipyard | Family::Promenade => {
                 let title = status.canonical_reason().unwrap_or("Error");
                 let mut problem = Self::shipyard(status, description, title);
                 problem.0.error_type = error_type;
                 problem.0.messages = vec![json!({"message": description, "error": true})];
                 problem
             }
+        }
+    }
+
+    /// A refusal of Drydock's, which says it in one message. Everything that the others say stands beside it.
+    pub(super) fn drydock(status: StatusCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let mut problem = Self::shipyard(status, message.clone(), message);
+        problem.0.family = Family::Drydock;
+        problem
+    }
+
+    /// A refusal of somebody who is not known, or may not.
+    pub(super) fn access(family: Family, status: StatusCode, title: &'static str, description: &str) -> Self {
+        match family {
+            Family::Deckhand => Self::deckhand(status, "HTTPUnauthorized", description),
+            Family::Drydock => {
+                let mut problem = Self::drydock(status, title);
+                description.clone_into(&mut problem.0.reason);
+                problem
+            }
+            Family::Shipyard | Family::Promenade => Self::shipyard(status, title, description),
         }
     }
 
@@ -104,10 +126,10 @@ impl Refusal {
             Some(reason) => format!("{} {reason}", self.status.as_u16()),
             None => self.status.as_u16().to_string(),
         };
-        json!({
+        let mut document = json!({
             "kind": match self.family {
                 Family::Deckhand => "Status",
-                Family::Shipyard => "status",
+                Family::Shipyard | Family::Drydock | Family::Promenade => "status",
             },
             "apiVersion": "v1.0",
             "metadata": {},
@@ -121,7 +143,11 @@ impl Refusal {
             },
             "code": line,
             "retry": self.retry,
-        })
+        });
+        if self.family == Family::Drydock {
+            document["type"] = Value::from("error");
+        }
+        document
     }
 }
 
@@ -131,7 +157,7 @@ impl IntoResponse for Problem {
         let document = refusal.to_json();
         let (kind, text) = match refusal.family {
             Family::Deckhand => (YAML, to_yaml(&document)),
-            Family::Shipyard => (JSON, format!("{document}\n")),
+            Family::Shipyard | Family::Drydock | Family::Promenade => (JSON, format!("{document}\n")),
         };
         let mut response = Response::new(Body::from(text));
         *response.status_mut() = refusal.status;
@@ -222,7 +248,8 @@ impl Problem {
         let message = error.to_string();
         match family {
             Family::Deckhand => Self::deckhand(status, "HTTPInternalServerError", message),
-            Family::Shipyard => Self::shipyard(status, "Internal Server Error", message).retry(),
+            Family::Drydock => Self::drydock(status, message).retry(),
+            Family::Shipyard | Family::Promenade => Self::shipyard(status, "Internal Server Error", message).retry(),
         }
     }
 }

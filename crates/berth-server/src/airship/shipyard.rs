@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{
     PREFIX,
-    auth::Caller,
+    auth::{Caller, rules},
     body::{JsonReply, Parameters, TextBody, YamlReply},
     deckhand::shown,
     endpoint::{Endpoint, Family, Kind, Parameter, empty, json, parameter, reply, yaml},
@@ -44,6 +44,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "listCollections",
             collections,
         )
+        .needs(&rules::CONFIGDOCS_STATUS)
         .says(
             "How every collection stands in two versions",
             "The older version is the base, whichever comes first. Without versions: what the buffer would change.",
@@ -68,6 +69,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "loadCollection",
             load,
         )
+        .needs(&rules::CREATE_CONFIGDOCS)
         .says(
             "Loads a collection into the buffer",
             "The collection is replaced as a whole. The answer says what is wrong with the documents of the buffer by \
@@ -107,6 +109,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "showCollection",
             collection,
         )
+        .needs(&rules::GET_CONFIGDOCS)
+        .reveals(&rules::REVEAL_CONFIGDOCS)
         .says("The documents of a collection as they are written", "")
         .takes(const { &[VERSION, CLEARTEXT, VERBOSITY] })
         .answers(const { &[reply(StatusCode::OK, yaml("Documents"), "The documents.")] }),
@@ -117,6 +121,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "commit",
             commit,
         )
+        .needs(&rules::COMMIT_CONFIGDOCS)
         .says(
             "Validates the buffer and makes it the committed version",
             "The documents must render, meet their schemas, have passed the validations that their policies ask for, \
@@ -150,6 +155,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "listRenderedConfigdocs",
             rendered,
         )
+        .needs(&rules::GET_RENDERED)
+        .reveals(&rules::REVEAL_RENDERED)
         .says("The rendered documents of a version", "")
         .takes(const { &[VERSION, CLEARTEXT, VERBOSITY] })
         .answers(

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use berth_repository::{Configdocs, DocumentRules, Repository};
 
 use super::auth::Auth;
+use crate::limiter::Limiter;
 
 /// Tells the time in microseconds since 1970. It is passed in, so that tests choose it.
 pub type ApiClock = Arc<dyn Fn() -> i64 + Send + Sync>;
@@ -36,6 +37,8 @@ pub struct ApiState {
     pub(super) repository: Arc<Repository>,
     pub(super) configdocs: Configdocs,
     pub(super) auth: Auth,
+    /// How often an address has shown no token that is known.
+    pub(super) refusals: Arc<Limiter>,
     pub(super) limits: ApiLimits,
     clock: ApiClock,
     ids: IdSource,
@@ -54,6 +57,7 @@ impl ApiState {
             configdocs: Configdocs::new(Arc::clone(&repository), rules),
             repository,
             auth,
+            refusals: Arc::default(),
             limits: ApiLimits::default(),
             clock,
             ids,

@@ -18,7 +18,10 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::{Service, Shared, told_to_stop};
-use crate::{airship::Api, stall::StallGuard};
+use crate::{
+    airship::{Api, auth::Peer},
+    stall::StallGuard,
+};
 
 /// The most that a request's line and headers may have. A token and an Accept header need a few hundred bytes.
 const HEADER_BYTES: usize = 16 << 10;
@@ -57,7 +60,13 @@ async fn speak(stream: impl Stream, peer: SocketAddr, shared: Shared) {
             });
             converse(stream, peer, shared, answer).await;
         }
-        Service::Api(Api(router)) => converse(stream, peer, shared, TowerToHyperService::new(router)).await,
+        Service::Api(Api(router)) => {
+            let marked = tower::util::MapRequest::new(router, move |mut request: hyper::Request<Incoming>| {
+                request.extensions_mut().insert(Peer(peer));
+                request
+            });
+            converse(stream, peer, shared, TowerToHyperService::new(marked)).await;
+        }
     }
 }
 

@@ -10,7 +10,8 @@ use std::{
 use berth_pools::Timestamp;
 
 use super::{
-    CreatedToken, Denial, GRACE, NewToken, Secret, Target, TokenError, TokenInfo, TokenUse, Verdict,
+    CreatedToken, Denial, GRACE, NewToken, RoleGrant, Secret, Target, TokenError, TokenInfo, TokenScope, TokenState,
+    TokenUse, Verdict,
     file::{self, Record, Stamp},
 };
 
@@ -102,6 +103,29 @@ impl TokenStore {
         Ok(match tokens.get(secret.id()) {
             Some(record) if secret.has_hash(&record.hash) => record.info().judge(target, from, now),
             _ => Verdict::Denied(Denial::Unknown),
+        })
+    }
+
+    /// What a token may do in the API.
+    pub fn role(&self, token: &str, now: Timestamp) -> Result<Result<RoleGrant, Denial>, TokenError> {
+        let tokens = self.tokens()?;
+        let record = Secret::parse(token).and_then(|secret| {
+            let record = tokens.get(secret.id())?;
+            secret.has_hash(&record.hash).then(|| record.info())
+        });
+        let Some(info) = record else {
+            return Ok(Err(Denial::Unknown));
+        };
+        Ok(match (info.state(now), info.scope) {
+            (TokenState::Revoked, _) => Err(Denial::Revoked),
+            (TokenState::Expired, _) => Err(Denial::Expired),
+            (TokenState::Used, _) => Err(Denial::Used),
+            (TokenState::Valid, TokenScope::Role(role)) => Ok(RoleGrant {
+                id: info.id,
+                role,
+                comment: info.comment,
+            }),
+            (TokenState::Valid, scope) => Err(Denial::OtherTarget { scope }),
         })
     }
 

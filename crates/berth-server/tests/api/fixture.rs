@@ -44,29 +44,35 @@ impl Served {
     pub(crate) async fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", folder.path().join("berth.db").display());
-        Self::start(database, Some(folder), ApiLimits::default()).await
+        Self::start(database, Some(folder), ApiLimits::default(), Auth::None).await
+    }
+
+    pub(crate) async fn with_auth(auth: Auth) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = format!("sqlite:{}", folder.path().join("berth.db").display());
+        Self::start(database, Some(folder), ApiLimits::default(), auth).await
     }
 
     pub(crate) async fn with_limits(limits: ApiLimits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", folder.path().join("berth.db").display());
-        Self::start(database, Some(folder), limits).await
+        Self::start(database, Some(folder), limits, Auth::None).await
     }
 
     /// Nothing when there is no server program on this machine.
     pub(crate) async fn postgres() -> Option<Self> {
         let database = postgres_server::database().await?;
-        Some(Self::start(database, None, ApiLimits::default()).await)
+        Some(Self::start(database, None, ApiLimits::default(), Auth::None).await)
     }
 
-    async fn start(database: String, folder: Option<tempfile::TempDir>, limits: ApiLimits) -> Self {
+    async fn start(database: String, folder: Option<tempfile::TempDir>, limits: ApiLimits, auth: Auth) -> Self {
         let keys = SealingKeys::new(vec![SealingKey::new(&[7; 32]).unwrap()]);
         let store = berth_store::open(&database, keys).await.unwrap();
         let (time, number) = (AtomicI64::new(1_772_366_400_000_000), AtomicI64::new(1));
         let state = ApiState::new(
             Arc::new(Repository::new(store)),
             Arc::new(SiteRules::default()),
-            Auth::None,
+            auth,
             Arc::new(move || time.fetch_add(1, Ordering::Relaxed)),
             Arc::new(move || format!("request-{}", number.fetch_add(1, Ordering::Relaxed))),
         )

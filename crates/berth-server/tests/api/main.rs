@@ -1,6 +1,8 @@
 //! The API from outside, on both back ends: a real server, a real database, bytes on a socket.
 
 #[cfg(test)]
+mod access;
+#[cfg(test)]
 mod concurrency;
 #[cfg(test)]
 mod deckhand;

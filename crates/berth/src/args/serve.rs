@@ -15,12 +15,13 @@ use super::{DatabaseArgs, FlavourArg};
 /// With --ignition-listen or --plain-listen the Ignition server too; see `berth ignition-server`. It serves the site of --site,
 /// or without it the committed revision of the database, and follows when another one is committed.
 ///
-/// Nobody is asked who they are yet, so the API listens on loopback addresses only. Ctrl-C and SIGTERM end the server:
+/// Without --auth nobody is asked who they are, and the API listens on loopback addresses only. Ctrl-C and SIGTERM end the server:
 /// requests that have begun are finished.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "\
-berth serve --listen <ADDR:PORT> [--database <ADDRESS>] [OPTIONS]
+berth serve --listen <ADDR:PORT> [--auth <WAY> [FILE]]
+                [--database <ADDRESS>] [OPTIONS]
        berth serve <--ignition-listen <ADDR:PORT>|--plain-listen <ADDR:PORT>>
                 <--tokens <FILE>|--allow-anonymous> [OPTIONS]",
     group = ArgGroup::new("served").required(true).multiple(true).args(["listen", "ignition_listen", "plain_listen"]),
@@ -28,6 +29,8 @@ berth serve --listen <ADDR:PORT> [--database <ADDRESS>] [OPTIONS]
 Examples:
   berth serve --listen 127.0.0.1:8080 --database sqlite:berth.db
   curl http://127.0.0.1:8080/api/v1.0/revisions
+  berth serve --listen 0.0.0.0:8080 --auth tokens api-tokens.json
+  berth serve --listen 0.0.0.0:8080 --auth kubernetes
   berth serve --site site/ --ignition-listen 0.0.0.0:22623 \\
     --tls-cert server.crt --tls-key server.key --tokens tokens.json"
 )]
@@ -36,9 +39,16 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Option<SocketAddr>,
 
-    /// How callers of the API are known
-    #[arg(long, value_name = "WAY", value_enum, requires = "listen")]
-    pub(crate) auth: Option<AuthArg>,
+    /// How callers of the API are known: none, tokens FILE, or kubernetes
+    ///
+    /// none: whoever reaches the server may do everything; on loopback addresses only, and the default there. tokens FILE: by
+    /// the tokens of a file that `berth token create --role` writes. kubernetes: by the tokens of the cluster, with the rights
+    /// that its RBAC gives on resources of berth.dev; /docs lists them.
+    #[arg(long, value_names = ["WAY", "FILE"], num_args = 1..=2, requires = "listen")]
+    pub(crate) auth: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) cluster: ServedCluster,
 
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,
@@ -47,11 +57,20 @@ pub(crate) struct ServeArgs {
     pub(crate) ignition: IgnitionServerOptions,
 }
 
-/// How callers of the API are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AuthArg {
-    /// Whoever reaches the server may do everything; on loopback addresses only
-    None,
+/// The cluster whose Nodes the API labels.
+#[derive(Debug, Args)]
+pub(crate) struct ServedCluster {
+    /// Kubeconfig of the cluster whose Nodes the API labels; without it $KUBECONFIG, ~/.kube/config or the pod's service account
+    #[arg(long = "cluster-kubeconfig", value_name = "FILE", requires = "listen")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// The context of that kubeconfig
+    #[arg(long = "cluster-context", value_name = "NAME", requires = "listen")]
+    pub(crate) context: Option<String>,
+
+    /// Serve documents alone, even where a cluster could be found
+    #[arg(long, requires = "listen", conflicts_with_all = ["kubeconfig", "context"])]
+    pub(crate) no_cluster: bool,
 }
 
 /// Serve Ignition configs to machines

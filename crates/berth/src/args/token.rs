@@ -3,11 +3,11 @@
 use std::{path::PathBuf, time::Duration};
 
 use berth_pools::parse_duration;
-use clap::{ArgGroup, Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::Output;
 
-/// Tokens with which machines fetch their Ignition config
+/// Tokens with which machines fetch their Ignition config, and people use the API
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -46,12 +46,14 @@ pub(crate) struct TokenFile {
 /// config that is fetched with it; for five minutes the same address may fetch the same config again, for retries.
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("scope").required(true).args(["pool", "node", "any"]),
+    group = ArgGroup::new("scope").required(true).args(["pool", "node", "any", "role"]),
     after_help = "\
 Examples:
   berth token create --node NAME --single-use --token-file tokens.json
   berth token create --pool worker --expires 24h --token-file tokens.json
-  berth token create --any --comment lab -o json --token-file tokens.json"
+  berth token create --any --comment lab -o json --token-file tokens.json
+  berth token create --role operator --comment ana \\
+    --token-file api-tokens.json"
 )]
 pub(crate) struct TokenCreateArgs {
     /// Opens the config of this pool, and those of the nodes in it
@@ -66,6 +68,10 @@ pub(crate) struct TokenCreateArgs {
     #[arg(long)]
     pub(crate) any: bool,
 
+    /// Lets its holder use the API of `berth serve --auth tokens`, and opens no config
+    #[arg(long, value_name = "ROLE", value_enum, conflicts_with = "single_use")]
+    pub(crate) role: Option<RoleArg>,
+
     /// How long the token is good for: 24h, 7d; for ever when left out
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) expires: Option<Duration>,
@@ -74,7 +80,7 @@ pub(crate) struct TokenCreateArgs {
     #[arg(long)]
     pub(crate) single_use: bool,
 
-    /// A word for people, shown in the list
+    /// A word for people, shown in the list; the API's records name the holder by it
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) comment: String,
 
@@ -83,6 +89,17 @@ pub(crate) struct TokenCreateArgs {
 
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+/// What the holder of a token may do in the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleArg {
+    /// Read everything but secrets
+    Viewer,
+    /// Load and commit documents and relabel nodes, too
+    Operator,
+    /// See secrets and remove revisions, tags and tasks, too
+    Admin,
 }
 
 /// List tokens: what each opens, until when, and whether it still does

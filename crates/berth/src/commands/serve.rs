@@ -1,14 +1,17 @@
 //! `berth serve`: the API, and the Ignition server beside it.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
+use berth_cluster::connect;
 use berth_repository::{Repository, SiteRules};
-use berth_server::{Api, ApiState, Auth, Clock, IdSource, ListenOptions, Server};
+use berth_server::{Api, ApiState, Auth, Clock, ClusterAccess, IdSource, ListenOptions, Server, TokenStore};
+use kube::Client;
 use tokio::sync::watch;
 
 use super::ignition_server::{self, Ready, stop_signal};
 use crate::{
-    args::{AuthArg, ServeArgs},
+    args::{ServeArgs, ServedCluster},
+    cluster::unreachable,
     database::{self, IfMissing},
     exit::Exit,
     failure::Failure,
@@ -20,7 +23,7 @@ use crate::{
 pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let api = args
         .listen
-        .map(|address| auth(address, args.auth).map(|auth| (address, auth)))
+        .map(|address| way(address, &args.auth).map(|way| (address, way)))
         .transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -47,30 +50,102 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     };
     printer.flush()?;
     ignition_server::start_log(options);
-    let api = api.zip(repository).map(|((address, auth), repository)| {
-        let rules = SiteRules {
-            flavour: args.ignition.flavour.typed(),
-        };
-        let state = ApiState::new(repository, Arc::new(rules), auth, Arc::new(microseconds), ids());
-        (address, Api::new(state))
-    });
+    let api = match api.zip(repository) {
+        None => None,
+        Some(((address, way), repository)) => {
+            let cluster = runtime.block_on(cluster(&args.cluster))?;
+            let auth = auth(way, cluster.as_ref().map_err(String::as_str))?;
+            let rules = SiteRules {
+                flavour: args.ignition.flavour.typed(),
+            };
+            let state = ApiState::new(repository, Arc::new(rules), auth, Arc::new(microseconds), ids());
+            Some((address, Api::new(state)))
+        }
+    };
     runtime.block_on(serve(api, ignition))?;
     Ok(Exit::Done)
 }
 
-/// Who may ask the API. Nobody is asked who they are yet, so nobody else may reach it.
-fn auth(address: SocketAddr, given: Option<AuthArg>) -> Result<Auth, Failure> {
-    if address.ip().is_loopback() {
-        return Ok(Auth::None);
-    }
-    let message = match given {
-        Some(AuthArg::None) => format!("`--auth none` is for loopback addresses, and {address} is none"),
-        None => format!("the API does not ask callers who they are, and {address} can be reached from elsewhere"),
+/// How callers of the API are known.
+#[derive(Debug, PartialEq, Eq)]
+enum Way {
+    None,
+    Tokens(PathBuf),
+    Kubernetes,
+}
+
+/// Reads `--auth`. Without it nobody is asked who they are, so nobody else may reach the API.
+fn way(address: SocketAddr, given: &[String]) -> Result<Way, Failure> {
+    let wrong = |message: String, hint: &str| {
+        Err(Failure::Argument {
+            message,
+            hint: Some(hint.to_owned()),
+        })
     };
-    Err(Failure::Argument {
-        message,
-        hint: Some("listen on 127.0.0.1 or [::1]".to_owned()),
-    })
+    let words: Vec<&str> = given.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] | ["none"] if address.ip().is_loopback() => Ok(Way::None),
+        [] => wrong(
+            format!("the API does not ask callers who they are, and {address} can be reached from elsewhere"),
+            "listen on 127.0.0.1 or [::1], or add `--auth tokens FILE` or `--auth kubernetes`",
+        ),
+        ["none"] => wrong(
+            format!("`--auth none` is for loopback addresses, and {address} is none"),
+            "listen on 127.0.0.1 or [::1], or write `--auth tokens FILE` or `--auth kubernetes`",
+        ),
+        ["tokens", file] => Ok(Way::Tokens(PathBuf::from(file))),
+        ["tokens"] => wrong(
+            "`--auth tokens` needs the file with the tokens".to_owned(),
+            "make it with `berth token create --role operator --token-file FILE`",
+        ),
+        ["kubernetes"] => Ok(Way::Kubernetes),
+        ["none" | "kubernetes", file] => wrong(
+            format!(
+                "`{file}` after `--auth {}` has no meaning",
+                words.first().unwrap_or(&"")
+            ),
+            "only `--auth tokens` takes a file",
+        ),
+        [way, ..] => wrong(
+            format!("`--auth {way}` is not known"),
+            "write `--auth none`, `--auth tokens FILE` or `--auth kubernetes`",
+        ),
+    }
+}
+
+/// What the API knows callers by. The cluster must be there if it is to say who they are.
+fn auth(way: Way, cluster: Result<&Client, &str>) -> Result<Auth, Failure> {
+    match way {
+        Way::None => Ok(Auth::None),
+        Way::Tokens(path) => {
+            let tokens = TokenStore::open(path)?;
+            if tokens.list()?.is_empty() {
+                tracing::warn!(file = %tokens.path().display(), "there are no tokens yet, so nobody can use the API");
+            }
+            Ok(Auth::Tokens(Arc::new(tokens)))
+        }
+        Way::Kubernetes => match cluster {
+            Ok(client) => Ok(Auth::Kubernetes(Arc::new(ClusterAccess::new(client.clone())))),
+            Err(why) => Err(Failure::Argument {
+                message: format!("`--auth kubernetes` needs a cluster: {why}"),
+                hint: Some("name one with `--cluster-kubeconfig FILE`".to_owned()),
+            }),
+        },
+    }
+}
+
+/// The cluster whose Nodes are labelled, or why there is none. A server without one serves documents.
+async fn cluster(args: &ServedCluster) -> Result<Result<Client, String>, Failure> {
+    if args.no_cluster {
+        return Ok(Err("the server was started with --no-cluster".to_owned()));
+    }
+    let is_named = args.kubeconfig.is_some() || args.context.is_some();
+    match connect(args.kubeconfig.as_deref(), args.context.as_deref()).await {
+        Ok(client) => Ok(Ok(client)),
+        // Who names a cluster means it.
+        Err(error) if is_named => Err(unreachable(error)),
+        Err(error) => Ok(Err(error.to_string())),
+    }
 }
 
 async fn serve(api: Option<(SocketAddr, Api)>, ignition: Option<Ready>) -> Result<(), Failure> {
@@ -152,15 +227,30 @@ mod tests {
 
     #[test]
     fn without_authentication_only_loopback_is_served() {
+        let none = ["none".to_owned()];
         for address in ["127.0.0.1:80", "127.9.9.9:80", "[::1]:80"] {
             let address = address.parse().unwrap();
-            assert!(auth(address, None).is_ok());
-            assert!(auth(address, Some(AuthArg::None)).is_ok());
+            assert_eq!(way(address, &[]).unwrap(), Way::None);
+            assert_eq!(way(address, &none).unwrap(), Way::None);
         }
         for address in ["0.0.0.0:80", "192.0.2.1:80", "[::]:80", "[::ffff:127.0.0.1]:80"] {
             let address = address.parse().unwrap();
-            assert!(auth(address, None).is_err());
-            assert!(auth(address, Some(AuthArg::None)).is_err());
+            assert!(way(address, &[]).is_err());
+            assert!(way(address, &none).is_err());
+        }
+    }
+
+    #[test]
+    fn ways_are_read_or_explained() {
+        let address = "0.0.0.0:80".parse().unwrap();
+        let read = |words: &[&str]| way(address, &words.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(read(&["tokens", "f.json"]).unwrap(), Way::Tokens("f.json".into()));
+        assert_eq!(read(&["kubernetes"]).unwrap(), Way::Kubernetes);
+        for wrong in [&["tokens"][..], &["kubernetes", "x"], &["keystone"], &["basic", "x"]] {
+            assert!(
+                matches!(read(wrong), Err(Failure::Argument { hint: Some(_), .. })),
+                "{wrong:?}"
+            );
         }
     }
 }

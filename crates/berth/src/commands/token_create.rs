@@ -1,11 +1,11 @@
 //! `berth token create`: a new token, whose secret is shown once.
 
 use berth_pools::Timestamp;
-use berth_server::{Clock, CreatedToken, NewToken, TokenScope, TokenStore};
+use berth_server::{Clock, CreatedToken, NewToken, Role, TokenScope, TokenStore};
 use serde::Serialize;
 
 use crate::{
-    args::{Format, TokenCreateArgs},
+    args::{Format, RoleArg, TokenCreateArgs},
     exit::Exit,
     failure::Failure,
     output::{Printer, Report},
@@ -20,10 +20,15 @@ pub(crate) fn run(args: &TokenCreateArgs, clock: &Clock, printer: &mut Printer<'
         });
     }
     let now = clock();
-    let scope = match (&args.pool, &args.node) {
-        (Some(pool), _) => TokenScope::Pool(name("pool", pool)?),
-        (None, Some(node)) => TokenScope::Node(name("node", node)?),
-        (None, None) => TokenScope::Any,
+    let scope = match (&args.pool, &args.node, args.role) {
+        (Some(pool), _, _) => TokenScope::Pool(name("pool", pool)?),
+        (None, Some(node), _) => TokenScope::Node(name("node", node)?),
+        (None, None, Some(role)) => TokenScope::Role(match role {
+            RoleArg::Viewer => Role::Viewer,
+            RoleArg::Operator => Role::Operator,
+            RoleArg::Admin => Role::Admin,
+        }),
+        (None, None, None) => TokenScope::Any,
     };
     let lifetime = args
         .expires

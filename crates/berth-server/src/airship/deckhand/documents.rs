@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{revision_number, revisions::address};
 use crate::airship::{
-    auth::Caller,
+    auth::{Caller, rules},
     body::{Parameters, YamlBody, YamlReply},
     endpoint::{Endpoint, Family, Kind, Parameter, parameter, repeated, reply, yaml},
     problem::Problem,
@@ -74,6 +74,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "putBucketDocuments",
             put_bucket,
         )
+        .needs(&rules::CREATE_DOCUMENTS)
         .says(
             "Replaces everything in a bucket",
             "Makes a new revision. Documents of the bucket that are not in the request are gone in it; other buckets \
@@ -99,6 +100,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "listDocuments",
             documents,
         )
+        .needs(&rules::LIST_DOCUMENTS)
+        .reveals(&rules::REVEAL_DOCUMENTS)
         .says(
             "The documents of a revision as they are written",
             "An empty list is an empty body.",
@@ -118,6 +121,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "listRenderedDocuments",
             rendered_documents,
         )
+        .needs(&rules::LIST_DOCUMENTS)
+        .reveals(&rules::REVEAL_DOCUMENTS)
         .says(
             "The documents of a revision after layering and substitution",
             "Abstract and replaced documents are not among them. All of them are validated before any is shown.",
@@ -131,6 +136,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "rollback",
             rollback,
         )
+        .needs(&rules::CREATE_DOCUMENTS)
         .says(
             "Goes back to a revision",
             "Makes a new revision with the documents of an earlier one. 0 is the empty revision.",

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::{revision_number, store_problem};
 use crate::airship::{
     PREFIX,
+    auth::rules,
     body::{Parameters, YamlBody, YamlReply},
     endpoint::{Endpoint, Family, Kind, empty, parameter, repeated, reply, yaml},
     problem::Problem,
@@ -29,6 +30,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "listRevisions",
             list,
         )
+        .needs(&rules::LIST_REVISIONS)
         .says("Lists revisions", "Oldest first.")
         .takes(
             const {
@@ -55,6 +57,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "deleteRevisions",
             delete_all,
         )
+        .needs(&rules::DELETE_REVISIONS)
         .says(
             "Removes everything",
             "All revisions with their documents, tags and validations. The next revision is number 1 again.",
@@ -67,6 +70,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "showRevision",
             show,
         )
+        .needs(&rules::SHOW_REVISION)
         .says("One revision", "With what its validation policies make of it.")
         .answers(const { &[reply(StatusCode::OK, yaml("Revision"), "The revision.")] }),
         Endpoint::new(
@@ -76,6 +80,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "diffRevisions",
             diff,
         )
+        .needs(&rules::SHOW_DIFF)
         .says(
             "What happened to each bucket between two revisions",
             "The order of the two does not matter. 0 is the empty revision.",
@@ -96,6 +101,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "deepDiffRevisions",
             deep_diff,
         )
+        .needs(&rules::SHOW_DEEP_DIFF)
         .says(
             "What happened to each rendered document from one revision to another",
             "The data of encrypted documents stays hidden.",
@@ -116,6 +122,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "listTags",
             tags,
         )
+        .needs(&rules::LIST_TAGS)
         .says("All tags of a revision", "Each with its data.")
         .answers(const { &[reply(StatusCode::OK, yaml("Tags"), "The tags.")] }),
         Endpoint::new(
@@ -125,6 +132,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "deleteTags",
             delete_tags,
         )
+        .needs(&rules::DELETE_TAGS)
         .says("Takes all tags of a revision away", "")
         .answers(const { &[empty(StatusCode::NO_CONTENT, "They are gone.")] }),
         Endpoint::new(
@@ -134,6 +142,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "putTag",
             put_tag,
         )
+        .needs(&rules::CREATE_TAG)
         .says(
             "Sets a tag of a revision",
             "New, or again with other data. The data is a mapping; without a body it is empty.",
@@ -147,6 +156,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "showTag",
             tag,
         )
+        .needs(&rules::SHOW_TAG)
         .says("One tag of a revision", "")
         .answers(const { &[reply(StatusCode::OK, yaml("Tags"), "The tag.")] }),
         Endpoint::new(
@@ -156,6 +166,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "deleteTag",
             delete_tag,
         )
+        .needs(&rules::DELETE_TAG)
         .says("Takes one tag away", "")
         .answers(const { &[empty(StatusCode::NO_CONTENT, "It is gone.")] }),
     ]

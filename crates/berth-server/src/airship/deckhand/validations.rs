@@ -10,6 +10,7 @@ use berth_repository::{BodyError, Error, read_object};
 
 use super::revision_number;
 use crate::airship::{
+    auth::rules,
     body::{YamlBody, YamlReply},
     endpoint::{Endpoint, Family, reply, yaml},
     problem::Problem,
@@ -26,6 +27,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "addValidation",
             add,
         )
+        .needs(&rules::CREATE_VALIDATION)
         .says(
             "Files the report of a validation",
             "It must say its status and its validator.",
@@ -39,6 +41,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "listValidations",
             list,
         )
+        .needs(&rules::LIST_VALIDATIONS)
         .says(
             "What each validation of a revision amounts to",
             "A validation that a ValidationPolicy asks for and nobody reported is a failure; one that no policy asks \
@@ -52,6 +55,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "listValidationDetails",
             detail,
         )
+        .needs(&rules::LIST_VALIDATIONS)
         .says("Every report of a revision in full", "")
         .answers(const { &[reply(StatusCode::OK, yaml("ValidationDetails"), "The reports.")] }),
         Endpoint::new(
@@ -61,6 +65,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "listValidationEntries",
             named,
         )
+        .needs(&rules::LIST_VALIDATIONS)
         .says("The reports under one name", "Each with its number and status.")
         .answers(
             const {
@@ -78,6 +83,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             "showValidationEntry",
             entry,
         )
+        .needs(&rules::SHOW_VALIDATION)
         .says("One report in full", "")
         .answers(const { &[reply(StatusCode::OK, yaml("ValidationEntry"), "The report.")] }),
     ]

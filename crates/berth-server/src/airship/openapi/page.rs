@@ -19,7 +19,7 @@ pub(super) fn render(endpoints: &[Endpoint]) -> String {
     let _ = writeln!(page, "<style>{STYLE}</style>\n</head>\n<body>");
     page.push_str("<h1>Berth API</h1>\n<p>Documents in revisions, and their staging. The same for programs: ");
     page.push_str("<a href=\"/openapi.json\">/openapi.json</a>.</p>\n");
-    for family in [Family::Deckhand, Family::Shipyard] {
+    for family in Family::ALL {
         let _ = writeln!(page, "<h2>{}</h2>", family.name());
         for endpoint in endpoints.iter().filter(|endpoint| endpoint.family == family) {
             section(&mut page, endpoint);
@@ -43,6 +43,13 @@ fn section(page: &mut String, endpoint: &Endpoint) {
         escaped(endpoint.summary),
         escaped(endpoint.description)
     );
+    if let Some(rule) = endpoint.rule {
+        let _ = writeln!(
+            page,
+            "<p>Rule: <code>{}</code>; role {}; in a cluster <code>{} {}.berth.dev</code></p>",
+            rule.name, rule.role, rule.verb, rule.resource
+        );
+    }
     if let Some(body) = endpoint.body {
         let _ = writeln!(page, "<p>Body: {} as <code>{}</code></p>", body.schema, body.media_type);
     }

@@ -1,0 +1,91 @@
+//! What each route asks for: the policy rules of the three services, and what they are for a token's role and in a cluster.
+
+use crate::tokens::Role;
+
+/// A right that routes ask for.
+#[derive(Debug)]
+pub(in crate::airship) struct Rule {
+    /// Its name in the services' policies.
+    pub(in crate::airship) name: &'static str,
+    /// The weakest role that has it.
+    pub(in crate::airship) role: Role,
+    /// The verb that a cluster is asked about.
+    pub(in crate::airship) verb: &'static str,
+    /// The resource of `berth.dev` that a cluster is asked about.
+    pub(in crate::airship) resource: &'static str,
+}
+
+const fn rule(name: &'static str, role: Role, verb: &'static str, resource: &'static str) -> Rule {
+    Rule {
+        name,
+        role,
+        verb,
+        resource,
+    }
+}
+
+use Role::{Admin, Operator, Viewer};
+
+/// What a route has whose list forgot to say: nobody but an administrator.
+pub(in crate::airship) static UNSAID: Rule = rule("berth:unsaid", Admin, "*", "*");
+
+pub(in crate::airship) static CREATE_DOCUMENTS: Rule =
+    rule("deckhand:create_cleartext_documents", Operator, "update", "documents");
+pub(in crate::airship) static LIST_DOCUMENTS: Rule =
+    rule("deckhand:list_cleartext_documents", Viewer, "list", "documents");
+pub(in crate::airship) static REVEAL_DOCUMENTS: Rule =
+    rule("deckhand:list_encrypted_documents", Admin, "reveal", "documents");
+pub(in crate::airship) static LIST_REVISIONS: Rule = rule("deckhand:list_revisions", Viewer, "list", "revisions");
+pub(in crate::airship) static SHOW_REVISION: Rule = rule("deckhand:show_revision", Viewer, "get", "revisions");
+pub(in crate::airship) static DELETE_REVISIONS: Rule = rule("deckhand:delete_revisions", Admin, "delete", "revisions");
+pub(in crate::airship) static SHOW_DIFF: Rule = rule("deckhand:show_revision_diff", Viewer, "get", "revisions");
+pub(in crate::airship) static SHOW_DEEP_DIFF: Rule =
+    rule("deckhand:show_revision_deepdiff", Viewer, "get", "revisions");
+pub(in crate::airship) static CREATE_TAG: Rule = rule("deckhand:create_tag", Operator, "create", "tags");
+pub(in crate::airship) static SHOW_TAG: Rule = rule("deckhand:show_tag", Viewer, "get", "tags");
+pub(in crate::airship) static LIST_TAGS: Rule = rule("deckhand:list_tags", Viewer, "list", "tags");
+pub(in crate::airship) static DELETE_TAG: Rule = rule("deckhand:delete_tag", Admin, "delete", "tags");
+pub(in crate::airship) static DELETE_TAGS: Rule = rule("deckhand:delete_tags", Admin, "delete", "tags");
+pub(in crate::airship) static CREATE_VALIDATION: Rule =
+    rule("deckhand:create_validation", Operator, "create", "validations");
+pub(in crate::airship) static LIST_VALIDATIONS: Rule = rule("deckhand:list_validations", Viewer, "list", "validations");
+pub(in crate::airship) static SHOW_VALIDATION: Rule = rule("deckhand:show_validation", Viewer, "get", "validations");
+
+pub(in crate::airship) static CONFIGDOCS_STATUS: Rule = rule(
+    "workflow_orchestrator:get_configdocs_status",
+    Viewer,
+    "list",
+    "configdocs",
+);
+pub(in crate::airship) static CREATE_CONFIGDOCS: Rule = rule(
+    "workflow_orchestrator:create_configdocs",
+    Operator,
+    "create",
+    "configdocs",
+);
+pub(in crate::airship) static GET_CONFIGDOCS: Rule =
+    rule("workflow_orchestrator:get_configdocs", Viewer, "get", "configdocs");
+pub(in crate::airship) static REVEAL_CONFIGDOCS: Rule = rule(
+    "workflow_orchestrator:get_configdocs_cleartext",
+    Admin,
+    "reveal",
+    "configdocs",
+);
+pub(in crate::airship) static COMMIT_CONFIGDOCS: Rule = rule(
+    "workflow_orchestrator:commit_configdocs",
+    Operator,
+    "commit",
+    "configdocs",
+);
+pub(in crate::airship) static GET_RENDERED: Rule = rule(
+    "workflow_orchestrator:get_renderedconfigdocs",
+    Viewer,
+    "get",
+    "configdocs",
+);
+pub(in crate::airship) static REVEAL_RENDERED: Rule = rule(
+    "workflow_orchestrator:get_renderedconfigdocs_cleartext",
+    Admin,
+    "reveal",
+    "configdocs",
+);
