@@ -1,4 +1,4 @@
-//! For tests only: a private Kubernetes control plane, and real kubelets on it.
+//! For tests only: a private Kubernetes control plane with real kubelets on it, and the real Ignition.
 //!
 //! ```text
 //! cargo xtask envtest ──► Programs ──► ControlPlane ──► clients, kubeconfigs, tokens
@@ -38,6 +38,7 @@ mod certificates;
 mod control_plane;
 mod error;
 mod first_boot;
+mod ignition;
 mod kubelet;
 mod machine;
 mod process;
@@ -49,6 +50,7 @@ pub use certificates::Identity;
 pub use control_plane::{ControlPlane, Options};
 pub use error::TestingError;
 pub use first_boot::{FirstBoot, Outcome};
+pub use ignition::{Ignition, Verdict, WrittenRoot};
 pub use kubelet::{Credentials, Kubelet, KubeletOptions};
 pub use machine::{HOST_ADDRESS, Image};
 pub use programs::{

@@ -154,6 +154,8 @@ pub(crate) struct ShipyardCreateActionArgs {
 /// Load documents into a collection of the buffer
 #[derive(Debug, Args)]
 #[command(
+    override_usage = "berth shipyard create configdocs [OPTIONS] <COLLECTION>
+                  <--filename <FILE>|--directory <FOLDER>|--empty-collection>",
     group = ArgGroup::new("source").required(true).multiple(true).args(["filenames", "directories", "empty_collection"]),
     after_help = "\
 Examples:

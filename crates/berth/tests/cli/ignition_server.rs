@@ -1,11 +1,9 @@
 //! `berth ignition-server`, run as a process and asked over plain HTTP.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{Read as _, Write as _},
     net::TcpStream,
-    process::{Child, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
-    time::Duration,
+    process::Command,
 };
 
 use berth_ignition::{file_contents, parse};
@@ -14,60 +12,22 @@ use serde_json::{Value, json};
 use crate::{
     judge::ignition_takes,
     run::{Folder, command, finish},
+    served::{PATIENCE, Served},
 };
-
-/// Far longer than anything here takes.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A running server; ended with the test whatever happens.
+/// A running server.
 struct Server {
-    child: Child,
-    log: Receiver<Value>,
+    served: Served,
     address: String,
 }
 
 impl Server {
     fn start(command: &mut Command) -> Self {
-        let mut child = command
-            .args(["--plain-listen", "127.0.0.1:0", "--log-format", "json"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (sender, log) = channel();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        std::thread::spawn(move || {
-            for line in stderr.lines().map_while(Result::ok) {
-                let value = serde_json::from_str(&line).unwrap_or_else(|_| json!({"text": line}));
-                if sender.send(value).is_err() {
-                    return;
-                }
-            }
-        });
-        let mut server = Self {
-            child,
-            log,
-            address: String::new(),
-        };
-        let listening = server.wait_for("listening without TLS");
-        listening["address"].as_str().unwrap().clone_into(&mut server.address);
-        server
-    }
-
-    /// The next line of the log with these words; those before it are gone.
-    fn wait_for(&self, words: &str) -> Value {
-        loop {
-            let line = self
-                .log
-                .recv_timeout(PATIENCE)
-                .unwrap_or_else(|error| panic!("no `{words}`: {error}"));
-            if line.to_string().contains(words) {
-                return line;
-            }
-        }
+        let served = Served::start(command.args(["--plain-listen", "127.0.0.1:0"]));
+        let address = served.address("listening without TLS");
+        Self { served, address }
     }
 
     /// Status and body.
@@ -91,20 +51,6 @@ impl Server {
         let (status, body) = self.get(path, accept);
         assert_eq!(status, 200, "{path} {body}");
         serde_json::from_str(&body).unwrap()
-    }
-
-    /// Ctrl-C, and the exit code.
-    fn interrupt(mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-        self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -149,7 +95,7 @@ fn the_telco_site_is_served_and_ignition_takes_it() {
         None
     );
 
-    let entry = server.wait_for("smyrgaear02");
+    let entry = server.served.wait_for("smyrgaear02");
     assert!(entry.to_string().contains("worker-rwn"), "{entry}");
     for (path, status) in [
         ("/healthz", 200),
@@ -159,7 +105,7 @@ fn the_telco_site_is_served_and_ignition_takes_it() {
     ] {
         assert_eq!(server.get(path, "").0, status, "{path}");
     }
-    assert_eq!(server.interrupt(), Some(0));
+    assert_eq!(server.served.signal("-INT"), Some(0));
 }
 
 #[test]
@@ -174,21 +120,21 @@ fn a_change_is_served_and_a_mistake_is_not() {
 
     let old = std::fs::read_to_string(path.join("site.yaml")).unwrap();
     folder.write("site/site.yaml", old.replace("two", "TWO"));
-    server.wait_for("the site changed");
+    server.served.wait_for("the site changed");
     assert_eq!(motd().as_deref(), Some("one\nTWO\nthree\n"));
 
     folder.write("site/more.yaml", "kind: [");
-    let finding = server.wait_for("more.yaml");
+    let finding = server.served.wait_for("more.yaml");
     assert_eq!(finding["level"], json!("ERROR"), "{finding}");
-    server.wait_for("the last good state is still served");
+    server.served.wait_for("the last good state is still served");
     assert_eq!(motd().as_deref(), Some("one\nTWO\nthree\n"));
 
     std::fs::remove_file(path.join("more.yaml")).unwrap();
-    server.wait_for("the site changed");
+    server.served.wait_for("the site changed");
     std::fs::remove_file(path.join("site.yaml")).unwrap();
-    server.wait_for("the last good state is still served");
+    server.served.wait_for("the last good state is still served");
     assert_eq!(motd().as_deref(), Some("one\nTWO\nthree\n"));
-    assert_eq!(server.interrupt(), Some(0));
+    assert_eq!(server.served.signal("-INT"), Some(0));
 }
 
 #[test]
@@ -225,7 +171,7 @@ fn tokens_are_asked_for_and_never_logged() {
     let secrets: Vec<String> = [&token, &other]
         .map(|token| token.trim_end().rsplit_once('.').unwrap().1.to_owned())
         .into();
-    let log: Vec<Value> = server.log.try_iter().collect();
+    let log: Vec<Value> = server.served.logged();
     assert!(!log.is_empty());
     assert!(
         !log.iter()

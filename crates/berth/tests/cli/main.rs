@@ -36,6 +36,8 @@ mod run;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
+mod served;
+#[cfg(test)]
 mod site;
 #[cfg(test)]
 mod token;

@@ -1,87 +1,28 @@
 //! `berth serve`, run as a process: how it starts, what it refuses, and that no kill loses a write.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
-    process::{Child, Command, Stdio},
     sync::{
         Arc,
-        mpsc::{Receiver, Sender, channel},
+        mpsc::{Sender, channel},
     },
-    time::Duration,
 };
 
 use berth_store::{SealingKeys, Store};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::run::{Folder, command, finish};
+use crate::{
+    run::{Folder, command, finish},
+    served::{PATIENCE, Served},
+};
 
-/// Far longer than anything here takes.
-const PATIENCE: Duration = Duration::from_mins(1);
 /// How often the server is killed.
 const KILLS: usize = 100;
 const WRITERS: usize = 3;
 
-/// A running server; ended with the test whatever happens.
-struct Served {
-    child: Child,
-    log: Receiver<Value>,
-}
-
-impl Served {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = command()
-            .arg("serve")
-            .args(arguments)
-            .args(["--log-format", "json"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (sender, log) = channel();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        std::thread::spawn(move || {
-            for line in stderr.lines().map_while(Result::ok) {
-                let value = serde_json::from_str(&line).unwrap_or_else(|_| json!({"text": line}));
-                if sender.send(value).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { child, log }
-    }
-
-    /// The next line of the log with these words; those before it are gone.
-    fn wait_for(&self, words: &str) -> Value {
-        loop {
-            let line = self
-                .log
-                .recv_timeout(PATIENCE)
-                .unwrap_or_else(|error| panic!("no `{words}`: {error}"));
-            if line.to_string().contains(words) {
-                return line;
-            }
-        }
-    }
-
-    fn address(&self, words: &str) -> String {
-        self.wait_for(words)["address"].as_str().unwrap().to_owned()
-    }
-
-    fn interrupt(mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // This is the kill that cannot be caught.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn start(arguments: &[&str]) -> Served {
+    Served::start(command().arg("serve").args(arguments))
 }
 
 /// Status and body; nothing when the server went away.
@@ -148,7 +89,7 @@ fn no_kill_loses_a_confirmed_write() {
     let database = format!("sqlite:{}", folder.path().join("berth.db").display());
     let mut kept: Vec<Confirmed> = Vec::new();
     for round in 0..KILLS {
-        let served = Served::start(&[
+        let served = start(&[
             "--listen",
             "127.0.0.1:0",
             "--database",
@@ -307,7 +248,7 @@ fn site(motd: &str) -> String {
 fn machines_get_the_committed_revision_and_the_next_one() {
     let folder = Folder::new();
     let database = format!("sqlite:{}", folder.path().join("berth.db").display());
-    let served = Served::start(&[
+    let served = start(&[
         "--listen",
         "127.0.0.1:0",
         "--plain-listen",
@@ -343,5 +284,5 @@ fn machines_get_the_committed_revision_and_the_next_one() {
     assert_eq!(status, 400, "{body}");
     let (_, body) = ask(&ignition, "GET", "/config/worker", "").unwrap();
     assert!(body.contains("data:,two"), "{body}");
-    assert_eq!(served.interrupt(), Some(0));
+    assert_eq!(served.signal("-TERM"), Some(0));
 }
