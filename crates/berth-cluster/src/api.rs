@@ -5,6 +5,7 @@ mod berth;
 mod crds;
 mod label_rule;
 mod machine_config;
+mod roster;
 mod schema;
 
 pub use self::{
@@ -13,9 +14,10 @@ pub use self::{
         TaintEffect,
     },
     crds::{CrdSet, crd_yaml, crds},
-    label_rule::{LabelRule, LabelRuleSpec, NameScope, RuleMatch},
+    label_rule::{AtAdmission, LabelRule, LabelRuleSpec, NameScope, RuleMatch},
     machine_config::{
         MachineConfig, MachineConfigPool, MachineConfigPoolSpec, MachineConfigPoolStatus, MachineConfigSpec,
         PoolCondition, PoolConfiguration,
     },
+    roster::{Roster, RosterSpec},
 };

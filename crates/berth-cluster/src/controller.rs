@@ -13,6 +13,7 @@
 mod engine;
 mod health;
 mod metrics;
+mod policies;
 mod state;
 mod watches;
 mod writer;
@@ -29,7 +30,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::info;
 
 use self::{engine::Engine, metrics::Metrics};
-use crate::lease::{Claim, LeaseOptions, campaign};
+use crate::{
+    admission::FailurePolicy,
+    lease::{Claim, LeaseOptions, campaign},
+};
 
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -66,6 +70,8 @@ pub struct Options {
     pub listen: Option<SocketAddr>,
     /// Documents from which Berths are reserved: the objects of the committed revision, and again after every commit.
     pub documents: Option<watch::Receiver<Arc<Vec<Value>>>>,
+    /// Keep the admission policies, and what happens to a Node when they cannot be evaluated.
+    pub admission: Option<FailurePolicy>,
     /// How many writes run at once.
     pub writers: usize,
     /// Tells the time.
@@ -98,6 +104,7 @@ impl Options {
             lease: None,
             listen: None,
             documents: None,
+            admission: Some(FailurePolicy::Ignore),
             writers: 32,
             clock,
         }
@@ -165,8 +172,13 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
         }
         None => None,
     };
+    let wanted = options.admission.map(|_| {
+        let (sender, wanted) = watch::channel(None);
+        tasks.spawn(policies::keep(client.clone(), wanted, claims.clone()));
+        sender
+    });
     info!(mode = ?options.mode, approve = options.approve, "the controllers start");
-    Engine::new(client, options, claims, metrics, health)
+    Engine::new(client, options, claims, metrics, health, wanted)
         .run(received, shutdown.clone())
         .await;
     shutdown.cancel();

@@ -8,11 +8,14 @@
 //! Types first: [`api`] has the resources. Deciding ([`observe`], [`decide`], [`lease`]) is pure and takes the clock as
 //! an argument; only [`controller`] speaks to the API server.
 
+pub mod admission;
 pub mod api;
 pub mod bootstrap;
 mod connect;
 pub mod controller;
 pub mod decide;
+pub mod doctor;
+pub mod install;
 pub mod lease;
 pub mod names;
 pub mod observe;

@@ -31,6 +31,9 @@ pub const KUBELET_LABELS: [&str; 7] = [
     "beta.kubernetes.io/instance-type",
 ];
 
+/// Label of objects that the controllers write over and over.
+pub const MANAGED: &str = "berth.dev/managed";
+
 /// Annotation of a Node whose Berth was deleted: it is not adopted again.
 pub const RELEASED: &str = "berth.dev/released";
 
@@ -97,6 +100,8 @@ pub mod reason {
     pub const APPROVED: &str = "CertificateApproved";
     /// A certificate request was denied.
     pub const DENIED: &str = "CertificateDenied";
+    /// A kubelet claimed the labels of a pool that is not its place.
+    pub const CLAIM_REFUSED: &str = "PoolClaimRefused";
     /// The API server refused a write.
     pub const WRITE_FAILED: &str = "WriteFailed";
 }

@@ -155,6 +155,32 @@ pub fn validate(object: &Value) -> Vec<Finding> {
     diagnostics.iter().map(|found| finding(&sources, found)).collect()
 }
 
+/// What is wrong with a machine config beside the pools and configs that a cluster has: itself, and what it would take
+/// from the pools that use it, such as the labels that put machines into their pool.
+pub fn validate_machine_config<'a>(
+    others: impl IntoIterator<Item = &'a Value>,
+    object: &'a Value,
+    flavour: Flavour,
+) -> Vec<Finding> {
+    let identity = |value: &Value| (value.get("kind").cloned(), value.pointer("/metadata/name").cloned());
+    let own = identity(object);
+    let objects = others
+        .into_iter()
+        .filter(|other| identity(other) != own)
+        .chain([object]);
+    let mut sources = Sources::new();
+    let (site, mut diagnostics) = read(&mut sources, objects);
+    let resolver = Resolver::new(&site, flavour);
+    diagnostics.extend(berth_site::check(&sources, &resolver, &[]));
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let name = object_name(text("/kind"), text("/metadata/name"));
+    diagnostics
+        .iter()
+        .map(|found| finding(&sources, found))
+        .filter(|finding| finding.object == name)
+        .collect()
+}
+
 fn read<'a>(sources: &mut Sources, objects: impl IntoIterator<Item = &'a Value>) -> (Site, Vec<Diagnostic>) {
     let mut documents = Vec::new();
     let mut diagnostics = Vec::new();

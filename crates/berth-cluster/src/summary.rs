@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::{
     api::{Berth, MachineConfigPool},
-    names::condition,
+    names::{condition, reason},
 };
 
 /// The state of a cluster in a few lines.
@@ -54,6 +54,14 @@ pub struct BerthSummary {
     pub reason: String,
     /// Why not, in a sentence.
     pub message: String,
+}
+
+impl BerthSummary {
+    /// Whether something is not as declared. A machine that has not come yet, or whose place was given up, is no drift.
+    pub fn has_drifted(&self) -> bool {
+        !self.ready
+            && ![reason::AWAITING_MACHINE, reason::PREREGISTERED, reason::RELEASED].contains(&self.reason.as_str())
+    }
 }
 
 /// Reads a cluster.

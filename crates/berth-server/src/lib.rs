@@ -24,6 +24,7 @@ mod node_answers;
 mod pointer;
 mod problem;
 mod refusal;
+mod reviews;
 mod route;
 mod serve;
 mod service;
@@ -36,6 +37,7 @@ pub use airship::{Api, ApiClock, ApiLimits, ApiState, Auth, ClusterAccess, IdSou
 pub use assemble::AssembleError;
 pub use catalog::{Catalog, CatalogBuilder, CatalogError, CatalogHandle, CommonFiles, NodeConfig};
 pub use pointer::{Pointer, PointerError, pointer};
+pub use reviews::Reviews;
 pub use serve::{Limits, ListenError, ListenOptions, Server, Service, TlsOptions, serve};
 pub use service::{Access, Clock, IgnitionService};
 pub use tls::{CertificateError, ReloadingCertificate};

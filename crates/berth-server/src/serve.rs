@@ -13,6 +13,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{
     airship::Api,
+    reviews::Reviews,
     service::IgnitionService,
     tls::{CertificateError, ReloadingCertificate},
 };
@@ -116,6 +117,14 @@ pub enum Service {
     Ignition(IgnitionService),
     /// The API.
     Api(Api),
+    /// Admission reviews.
+    Reviews(Reviews),
+}
+
+impl From<Reviews> for Service {
+    fn from(reviews: Reviews) -> Self {
+        Self::Reviews(reviews)
+    }
 }
 
 impl From<IgnitionService> for Service {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use berth_documents::{Diagnostic, Sources, Span};
+use berth_labels::{Route, routes};
 
 use crate::{
     configs::check_pools,
@@ -10,6 +11,7 @@ use crate::{
     networks::check_networks,
     placement::check_placement,
     resolve::{Resolution, Resolver},
+    rule::AtAdmission,
     suggest::nearest,
 };
 
@@ -107,6 +109,29 @@ fn idle_rules(resolver: &Resolver<'_>, resolutions: &[Resolution]) -> Vec<Diagno
         .collect()
 }
 
+/// Rules that promise a pool from the first moment although no kubelet may claim it.
+fn at_admission(resolver: &Resolver<'_>) -> Vec<Diagnostic> {
+    let site = resolver.site();
+    let required = site.rules.iter().filter(|rule| rule.admission == AtAdmission::Required);
+    let promises = required.filter_map(|rule| {
+        let name = rule.pool.as_ref()?;
+        let pool = site.pools.iter().find(|pool| pool.name.value == name.value)?;
+        let labels = &pool.implicit.as_ref()?.labels;
+        let (key, _) = labels
+            .iter()
+            .find(|(key, _)| !routes(resolver.flavour(), key).contains(&Route::Admission))?;
+        let message = format!(
+            "rule `{}` has `admission: required` and gives pool `{}`, whose label `{key}` no kubelet may set when it creates its Node",
+            rule.name.value, name.value
+        );
+        Some(
+            Diagnostic::new(&lints::NOT_AT_ADMISSION, name.span, message)
+                .with_help("reserve the machines with Berths, or leave `admission` out: the label then follows"),
+        )
+    });
+    promises.collect()
+}
+
 /// Names in documents that no other document has.
 fn references(resolver: &Resolver<'_>) -> Vec<Diagnostic> {
     let site = resolver.site();
@@ -131,6 +156,7 @@ fn references(resolver: &Resolver<'_>) -> Vec<Diagnostic> {
                 .filter_map(|name| resolver.chains().get(name).err()),
         );
     }
+    findings.extend(at_admission(resolver));
     for profile in &site.profiles {
         if let Ok(chain) = resolver.chains().get(&profile.name) {
             findings.extend(chain.broken.clone());

@@ -50,6 +50,6 @@ pub use network::{
 pub use placement::{EgressFindings, EgressIpDocument, IngressDocument, Placement, egress_context, egress_ips};
 pub use plan::{NodePlan, Plan, Presence, Reboot, Strategy, Totals, plan};
 pub use resolve::{Beaten, HostFacts, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject};
-pub use rule::{ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};
+pub use rule::{AtAdmission, ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};
 pub use suggest::{close_matches, nearest};
-pub use template::{ClliPart, Expression, Filter, NodeFact, Template, TemplateError, Variable};
+pub use template::{ClliPart, Expression, Filter, NodeFact, Piece, Template, TemplateError, Variable};

@@ -251,6 +251,19 @@ RULE_POOL_CYCLE Error "rule-pool-cycle" "a rule that gives a pool depends on the
 "The pool of a node is decided before rules that match by pool are looked at. A rule that gives a pool can match by name, rack or
 profile.
 "
+NOT_AT_ADMISSION Error "not-at-admission" "a rule promises at registration what no kubelet may claim"
+"With `admission: required` a rule has to hold from the first moment, also for a machine that nobody reserved: its kubelet's
+own request to create the Node gets the labels. The API server then checks the Node once more as the kubelet's, and
+refuses it with the first key that a kubelet may not set, such as every role. The machine would never join.
+
+  admission: required
+  labels:
+    node-role.kubernetes.io/infra: \"\"   # wrong: refused
+    example.com/tier: infra              # right
+
+Reserve such machines with Berths: their Nodes are created for them, with every label. Or leave `admission` out: what a
+kubelet may set is there from the first moment, and the rest follows when the controllers see the Node.
+"
 RULE_TIE Warning "rule-tie" "two rules of equal priority disagree"
 "Both rules match the node and give different values for the same thing. The rule whose name sorts last wins, which is
 seldom meant. Give one of them a higher `priority`.

@@ -31,6 +31,20 @@ pub struct Rule {
     pub labels: Vec<RuleLabel>,
     /// `spec.pool`: the pool that matching nodes get.
     pub pool: Option<Name>,
+    /// `spec.admission`: what a machine without a Berth gets when its kubelet creates the Node.
+    pub admission: AtAdmission,
+}
+
+/// What a rule does for machines that nobody reserved, at the moment when their kubelets create their Nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AtAdmission {
+    /// What a kubelet may set itself is there from the first moment; the rest follows when the controllers see the Node.
+    #[default]
+    Auto,
+    /// All of it must be there from the first moment. A rule that cannot promise this is an error.
+    Required,
+    /// The rule waits for the controllers.
+    Never,
 }
 
 /// Which nodes a rule is for. Every criterion that is given has to hold; within one, any item.

@@ -21,6 +21,15 @@ enum Part {
     Expression(Expression),
 }
 
+/// One piece of a template, in the order of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// Text that stands for itself.
+    Text(&'a str),
+    /// A place to fill in.
+    Expression(&'a Expression),
+}
+
 /// One `${...}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expression {
@@ -144,6 +153,14 @@ impl Template {
             [Part::Literal(text)] => Some(text),
             _ => None,
         }
+    }
+
+    /// The pieces, for whoever writes the template in another language.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        self.parts.iter().map(|part| match part {
+            Part::Literal(text) => Piece::Text(text),
+            Part::Expression(expression) => Piece::Expression(expression),
+        })
     }
 
     /// Fills the template in. The first expression that has no value ends it.

@@ -6,6 +6,8 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::schema;
+
 /// Which nodes a rule is for, and what it gives them.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[kube(
@@ -31,6 +33,10 @@ use serde::{Deserialize, Serialize};
         "rule": "!has(self.pool) || !has(self.match) || !has(self.match.pools) || size(self.match.pools) == 0",
         "message": "a rule that gives a pool cannot match by pool",
     },
+    {
+        "rule": "!has(self.admission) || self.admission != 'required' || !has(self.labels) || self.labels.all(key, !key.startsWith('node-role.kubernetes.io/'))",
+        "message": "not-at-admission: no kubelet may set a role label when it creates its Node; reserve the machines with Berths, or leave admission out",
+    },
 ]))]
 pub struct LabelRuleSpec {
     /// A higher one is stronger.
@@ -47,10 +53,27 @@ pub struct LabelRuleSpec {
     pub tables: BTreeMap<String, BTreeMap<String, String>>,
     /// Labels; values may contain templates such as `${capture}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "schema::rule_labels")]
     pub labels: BTreeMap<String, String>,
     /// The pool that matching nodes get.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
+    /// What a machine without a Berth gets when its kubelet creates the Node. Default: what a kubelet may set itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admission: Option<AtAdmission>,
+}
+
+/// What a rule does for machines that nobody reserved, when their kubelets create their Nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AtAdmission {
+    /// What a kubelet may set itself is there from the first moment; the rest follows.
+    #[default]
+    Auto,
+    /// All of it is there from the first moment; what cannot be is refused.
+    Required,
+    /// The rule waits for the controllers.
+    Never,
 }
 
 /// Which nodes a rule is for. All criteria that are given have to hold; within one, any item.

@@ -7,6 +7,15 @@ pub(super) fn labels(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object", "additionalProperties": {"type": "string", "maxLength": 63}})
 }
 
+/// Labels of a rule: values are templates. The bounds let the API server tell what checking them costs.
+pub(super) fn rule_labels(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "maxProperties": 1000,
+        "additionalProperties": {"type": "string", "maxLength": 4096},
+    })
+}
+
 /// A point in time.
 pub(super) fn time(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "format": "date-time"})

@@ -1,5 +1,6 @@
 //! The engine: one task that owns the state, decides, and hands writes to the writers.
 
+mod admission;
 mod plan;
 
 use std::{
@@ -23,6 +24,7 @@ use super::{
     Options,
     health::Health,
     metrics::Metrics,
+    policies::Wanted,
     state::State,
     watches::Change,
     writer::{Verdict, Work, WriteError, Writer, Written},
@@ -77,6 +79,10 @@ pub(super) struct Engine {
     wakes: BTreeSet<(Instant, String)>,
     conflicts: HashMap<String, usize>,
     synced: bool,
+    /// Where the admission policies go that should be in the cluster.
+    wanted: Option<watch::Sender<Option<Arc<Wanted>>>>,
+    /// When to look whether the policies have to change.
+    policies_at: Option<Instant>,
 }
 
 impl Engine {
@@ -86,6 +92,7 @@ impl Engine {
         claims: Option<watch::Receiver<Claim>>,
         metrics: Metrics,
         health: Health,
+        wanted: Option<watch::Sender<Option<Arc<Wanted>>>>,
     ) -> Self {
         let writer = Writer::new(client, claims.clone(), metrics.clone(), options.clock.clone());
         Self {
@@ -107,6 +114,8 @@ impl Engine {
             wakes: BTreeSet::new(),
             conflicts: HashMap::new(),
             synced: false,
+            wanted,
+            policies_at: None,
         }
     }
 
@@ -133,6 +142,7 @@ impl Engine {
                     }
                 }
                 () = sleep_until(wake) => self.wake(),
+                () = sleep_until(self.policies_at) => self.publish_policies(),
                 Some(objects) = next_documents(&mut documents) => {
                     self.documents = Some(Definitions::new(objects.iter(), self.options.flavour));
                     self.documents_changed = true;
@@ -176,8 +186,10 @@ impl Engine {
                 warn!(object = finding.object, code = finding.code, "{}", finding.message);
             }
             self.state.all_dirty();
+            self.state.places_changed = true;
             self.brake = false;
         }
+        self.policies_changed();
         if !leads {
             return;
         }

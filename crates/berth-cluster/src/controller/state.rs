@@ -47,6 +47,8 @@ pub(super) struct State {
     pub(super) definitions_changed: bool,
     /// Berths came or went, or their specs changed.
     pub(super) berths_changed: bool,
+    /// Berths came or went, or moved to other pools.
+    pub(super) places_changed: bool,
 }
 
 impl State {
@@ -105,6 +107,14 @@ impl State {
             (berth.spec.release, created, berth.name_any())
         });
         berths
+    }
+
+    /// Every reserved node with its pool, which is empty where it is not known.
+    pub(super) fn places(&self) -> BTreeMap<&str, &str> {
+        let nodes = self.by_node.keys();
+        nodes
+            .filter_map(|node| Some((node.as_str(), place(self.berths_of(node).first().copied()?)?)))
+            .collect()
     }
 
     fn is_reserved(&self, node: &str) -> bool {
@@ -257,12 +267,14 @@ impl State {
                 return;
             }
             self.berths_changed |= known.spec != berth.spec;
+            self.places_changed |= place(known) != place(&berth);
             let before = known.node_name();
             if before != node {
                 self.unlink(&before, &name);
             }
         } else {
             self.berths_changed = true;
+            self.places_changed = true;
         }
         self.by_node.entry(node.clone()).or_default().insert(name.clone());
         self.berths.insert(name, berth);
@@ -272,6 +284,7 @@ impl State {
     fn berth_gone(&mut self, name: &str) {
         if let Some(berth) = self.berths.remove(name) {
             self.berths_changed = true;
+            self.places_changed = true;
             self.unlink(&berth.node_name(), name);
         }
     }
@@ -340,6 +353,15 @@ impl State {
             }
         }
     }
+}
+
+/// Where a Berth's machine belongs; `None` for a place that is given up.
+fn place(berth: &Berth) -> Option<&str> {
+    if berth.spec.release || berth.metadata.deletion_timestamp.is_some() {
+        return None;
+    }
+    let status = berth.status.as_ref().and_then(|status| status.pool.as_deref());
+    Some(status.or(berth.spec.pool.as_deref()).unwrap_or_default())
 }
 
 fn same_metadata(known: &Berth, berth: &Berth) -> bool {

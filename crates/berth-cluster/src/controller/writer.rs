@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// A request that takes longer has failed: the API server answers or it does not.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What to write.
 #[derive(Debug)]

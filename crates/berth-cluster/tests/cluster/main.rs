@@ -6,6 +6,7 @@
     reason = "a helper of a test fails as the test does"
 )]
 
+mod admission;
 mod kubelet;
 mod leaders;
 mod resources;

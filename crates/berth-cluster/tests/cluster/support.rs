@@ -100,10 +100,14 @@ impl Cluster {
     }
 
     pub(crate) async fn pool(&self, name: &str, selector: &str, explicit: &str) {
+        self.pool_of(name, json!({selector: ""}), explicit).await;
+    }
+
+    pub(crate) async fn pool_of(&self, name: &str, selector: Value, explicit: &str) {
         let pool: MachineConfigPool = from_json(json!({
             "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
             "metadata": {"name": name, "annotations": {"berth.dev/node-labels": explicit}},
-            "spec": {"nodeSelector": {"matchLabels": {selector: ""}}},
+            "spec": {"nodeSelector": {"matchLabels": selector}},
         }));
         self.api::<MachineConfigPool>()
             .create(&PostParams::default(), &pool)

@@ -67,6 +67,13 @@ async fn speak(stream: impl Stream, peer: SocketAddr, shared: Shared) {
             });
             converse(stream, peer, shared, TowerToHyperService::new(marked)).await;
         }
+        Service::Reviews(reviews) => {
+            let answer = service_fn(|request: hyper::Request<Incoming>| {
+                let reviews = &reviews;
+                async move { Ok::<_, Infallible>(reviews.respond(request).await) }
+            });
+            converse(stream, peer, shared, answer).await;
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use berth_documents::{Diagnostic, Span};
-use berth_labels::LabelValue;
+use berth_labels::{Flavour, LabelValue, Route, routes};
 use regex::{Regex, RegexBuilder};
 
 use super::Object;
@@ -12,9 +12,9 @@ use crate::{
     lints,
     load::has_errors,
     model::Spanned,
-    rule::{ClliInput, Match, NameScope, Rule, RuleLabel, Table},
+    rule::{AtAdmission, ClliInput, Match, NameScope, Rule, RuleLabel, Table},
     suggest::nearest,
-    template::{Filter, Template, Variable},
+    template::{Filter, NodeFact, Template, Variable},
 };
 
 /// Bounds the memory of one compiled pattern; real patterns need a few kilobytes.
@@ -57,6 +57,17 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<Rule>
         Spanned::new(value, input.span)
     });
     let labels = read_labels(&mut fields, report);
+    let admission = fields
+        .choice(
+            "admission",
+            &[
+                ("auto", AtAdmission::Auto),
+                ("required", AtAdmission::Required),
+                ("never", AtAdmission::Never),
+            ],
+            report,
+        )
+        .unwrap_or_default();
     fields.finish(report);
     if labels.is_empty() && pool.is_none() && report.diagnostics.len() == errors_before {
         report.push(Diagnostic::new(
@@ -73,12 +84,60 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<Rule>
         tables,
         labels,
         pool,
+        admission,
     };
+    if rule.admission == AtAdmission::Required {
+        check_admission(&rule, report);
+    }
     if !readable {
         return None;
     }
     check_references(&mut rule, report);
     Some(rule)
+}
+
+/// A rule that has to hold from the first moment can use only what is known then, the name, and can give only what a
+/// kubelet may set itself: the API server looks at the Node again after a policy has changed it.
+fn check_admission(rule: &Rule, report: &mut Report<'_>) {
+    let name = &rule.name.value;
+    for criterion in [&rule.matching.pools, &rule.matching.racks, &rule.matching.profiles] {
+        if let Some(first) = criterion.first() {
+            let message = format!(
+                "rule `{name}` has `admission: required` and matches by `{}`, which is not known of a machine without a Berth",
+                first.value
+            );
+            report.push(
+                Diagnostic::new(&lints::NOT_AT_ADMISSION, first.span, message)
+                    .with_help("match by namePatterns, or leave `admission` out"),
+            );
+        }
+    }
+    for label in &rule.labels {
+        if !routes(Flavour::Upstream, &label.key).contains(&Route::Admission) {
+            let message = format!(
+                "rule `{name}` has `admission: required`, and no kubelet may set label `{}` when it creates its Node",
+                label.key
+            );
+            report.push(
+                Diagnostic::new(&lints::NOT_AT_ADMISSION, label.span, message)
+                    .with_help("reserve the machines with Berths, or leave `admission` out: the label then follows"),
+            );
+        }
+        let unknown = label
+            .template
+            .expressions()
+            .find(|expression| matches!(expression.variable, Variable::Node(NodeFact::Rack | NodeFact::Profile)));
+        if let Some(expression) = unknown {
+            let message = format!(
+                "rule `{name}` has `admission: required` and uses `{}`, which is not known of a machine without a Berth",
+                expression.variable
+            );
+            report.push(
+                Diagnostic::new(&lints::NOT_AT_ADMISSION, label.span, message)
+                    .with_help("use the name and its captures, or leave `admission` out"),
+            );
+        }
+    }
 }
 
 /// Reads `match`. With a criterion that cannot be read the rule would match more than its author wanted, so it then

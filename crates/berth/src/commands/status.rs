@@ -23,14 +23,9 @@ pub(crate) fn run(args: &StatusArgs, printer: &mut Printer<'_>) -> Result<Exit, 
             .map_err(unreachable)?;
         summary(&client).await.map_err(unreachable)
     })?;
-    let drifted = summary.berths.iter().any(has_drifted);
+    let drifted = summary.berths.iter().any(BerthSummary::has_drifted);
     printer.report(args.output.format, &StatusReport(summary))?;
     Ok(if drifted { Exit::No } else { Exit::Done })
-}
-
-/// A machine that has not come yet, or whose place was given up, is no drift.
-fn has_drifted(berth: &BerthSummary) -> bool {
-    !berth.ready && !["AwaitingMachine", "Preregistered", "Released"].contains(&berth.reason.as_str())
 }
 
 #[derive(Debug, Serialize)]
@@ -54,7 +49,7 @@ impl Report for StatusReport {
                 if berth.ready { "True" } else { "False" }.to_owned(),
                 berth.reason.clone(),
             ]);
-            if has_drifted(berth) || (wide && !berth.ready) {
+            if berth.has_drifted() || (wide && !berth.ready) {
                 messages.extend([&berth.name, ": ", &berth.message, "\n"]);
             }
         }

@@ -1,0 +1,249 @@
+//! The webhook's answers: pure functions from a review and what is known to the reply.
+
+use std::collections::BTreeMap;
+
+use berth_documents::Severity;
+use berth_labels::{Flavour, Route, routes};
+use k8s_openapi::{ByteString, api::core::v1::Node};
+use serde_json::{Value, json};
+
+use super::{cel::pointer, policy::BASE_POOL};
+use crate::{
+    api::Berth,
+    names,
+    observe::{Definitions, Finding, Question, validate, validate_machine_config},
+    view::NodeView,
+};
+
+/// What a review asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// To change the object.
+    Mutate,
+    /// To let it in or not.
+    Validate,
+}
+
+/// What is known when an object is looked at.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Pools and rules.
+    pub definitions: Vec<Value>,
+    /// Machine configs; needed only for a review of one.
+    pub machine_configs: Vec<Value>,
+    /// The Berth of the Node in question.
+    pub berth: Option<Box<Berth>>,
+    /// Whose kubelet and API server rules hold.
+    pub flavour: Flavour,
+}
+
+/// A kubelet that claims a pool which is not its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The node.
+    pub node: String,
+    /// The pool whose labels it has.
+    pub pool: String,
+    /// Its place, if it has one.
+    pub place: Option<String>,
+}
+
+impl Claim {
+    /// The refusal, as a sentence.
+    pub fn message(&self) -> String {
+        let Self { node, pool, place } = self;
+        let place = place
+            .as_ref()
+            .map_or_else(String::new, |place| format!(" (its place is in pool {place})"));
+        format!(
+            "node {node} claims the labels of pool {pool}, which is not reserved for it{place}; correct its --node-labels, \
+             or reserve the place with a Berth"
+        )
+    }
+}
+
+/// The answer to a review.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The `AdmissionReview` to send back.
+    pub response: Value,
+    /// A wrong claim, to be told as an event.
+    pub claim: Option<Claim>,
+}
+
+/// Answers a review. What is no review, or about something else, is let in unchanged.
+pub fn review(review: &Value, endpoint: Endpoint, world: &World) -> Outcome {
+    let request = review.get("request").unwrap_or(&Value::Null);
+    let text = |pointer: &str| request.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let mut reply = Reply::new(text("/uid"));
+    let deleted = text("/operation") == "DELETE";
+    let claim = match (text("/kind/group"), text("/kind/kind")) {
+        ("", "Node") if is_kubelet(request) && !deleted => node(request, endpoint, world, &mut reply),
+        ("berth.dev", "Berth" | "LabelRule") if endpoint == Endpoint::Validate && !deleted => {
+            reply.judge(&validate(request.get("object").unwrap_or(&Value::Null)));
+            None
+        }
+        ("machineconfiguration.openshift.io", "MachineConfig") if endpoint == Endpoint::Validate && !deleted => {
+            let object = request.get("object").unwrap_or(&Value::Null);
+            let others = world.definitions.iter().chain(&world.machine_configs);
+            reply.judge(&validate_machine_config(others, object, world.flavour));
+            None
+        }
+        _ => None,
+    };
+    Outcome {
+        response: reply.finish(),
+        claim,
+    }
+}
+
+fn is_kubelet(request: &Value) -> bool {
+    let groups = request.pointer("/userInfo/groups").and_then(Value::as_array);
+    groups.is_some_and(|groups| groups.iter().any(|group| group == "system:nodes"))
+}
+
+fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -> Option<Claim> {
+    let object = request.get("object").unwrap_or(&Value::Null);
+    let Ok(node) = serde_json::from_value::<Node>(object.clone()) else {
+        return None;
+    };
+    let view = NodeView::from(node);
+    let labels = |pointer: &str| -> BTreeMap<String, String> {
+        let map = request.pointer(pointer).cloned().unwrap_or_default();
+        serde_json::from_value(map).unwrap_or_default()
+    };
+    let before = labels("/oldObject/metadata/labels");
+    // What the kubelet brings along is its claim, and no ground for the answer.
+    let stranger = NodeView {
+        name: view.name.clone(),
+        ..NodeView::default()
+    };
+    let berth = world.berth.as_deref().filter(|berth| !berth.spec.release);
+    // A rule that waits for the controllers says nothing yet about machines that nobody reserved.
+    let waits = |object: &&Value| {
+        berth.is_none()
+            && object.pointer("/spec/admission") == Some(&json!("never"))
+            && object.pointer("/spec/pool").is_none()
+    };
+    let mut definitions = Definitions::new(world.definitions.iter().filter(|object| !waits(object)), world.flavour);
+    let known = berth
+        .and_then(|berth| berth.status.as_ref())
+        .and_then(|status| status.pool.clone());
+    let question = Question {
+        node: &view.name,
+        berth,
+        pin: known.as_deref().map(Some),
+        live: berth.is_none().then_some(&stranger),
+    };
+    let answer = definitions.resolve(&[question]).into_iter().next().unwrap_or_default();
+    let place = known.or_else(|| answer.pool.as_deref().map(str::to_owned));
+    let claim = claim(&definitions, &view, &before, place);
+    match (endpoint, &claim) {
+        (Endpoint::Validate, Some(claim)) => reply.refuse(403, "Forbidden", &claim.message()),
+        (Endpoint::Mutate, None) if request.get("operation") == Some(&json!("CREATE")) && answer.error().is_none() => {
+            let removed = berth
+                .and_then(|berth| berth.status.as_ref())
+                .map(|status| &status.removed_labels);
+            let mut changes = Vec::new();
+            if object.pointer("/metadata/labels").is_none() {
+                changes.push(json!({"op": "add", "path": "/metadata/labels", "value": {}}));
+            }
+            for (key, value) in &answer.labels {
+                let unwanted = removed.is_some_and(|removed| removed.contains_key(key.as_str()));
+                if routes(world.flavour, key).contains(&Route::Admission)
+                    && !names::KUBELET_LABELS.contains(&key.as_str())
+                    && !unwanted
+                {
+                    let path = format!("/metadata/labels/{}", pointer(key.as_str()));
+                    changes.push(json!({"op": "add", "path": path, "value": value.as_str()}));
+                }
+            }
+            reply.patch = Some(Value::Array(changes));
+        }
+        _ => {}
+    }
+    claim
+}
+
+fn claim(
+    definitions: &Definitions,
+    node: &NodeView,
+    before: &BTreeMap<String, String>,
+    place: Option<String>,
+) -> Option<Claim> {
+    let claimed = definitions.site().pools.iter().find(|pool| {
+        let name = pool.name.value.as_ref();
+        let selector = pool
+            .node_selector
+            .as_ref()
+            .and_then(|selector| selector.value.compile().ok());
+        let Some(selector) = selector else { return false };
+        let by = |labels: &BTreeMap<String, String>| selector.matches_with(|key| labels.get(key).map(String::as_str));
+        name != BASE_POOL
+            && place.as_deref() != Some(name)
+            && !selector.requirements().is_empty()
+            && !selector.matches_with(|_| None)
+            && by(&node.labels)
+            && !by(before)
+    })?;
+    Some(Claim {
+        node: node.name.clone(),
+        pool: claimed.name.value.to_string(),
+        place,
+    })
+}
+
+/// A reply in the making.
+struct Reply {
+    uid: String,
+    refusal: Option<Value>,
+    patch: Option<Value>,
+    warnings: Vec<String>,
+}
+
+impl Reply {
+    fn new(uid: &str) -> Self {
+        Self {
+            uid: uid.to_owned(),
+            refusal: None,
+            patch: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn refuse(&mut self, code: u16, reason: &str, message: &str) {
+        self.refusal = Some(json!({"code": code, "reason": reason, "message": message}));
+    }
+
+    /// Errors keep the object out, warnings are shown to whoever sent it.
+    fn judge(&mut self, findings: &[Finding]) {
+        let said = |finding: &Finding| format!("{}: {}", finding.code, finding.message);
+        let errors: Vec<String> = findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(said)
+            .collect();
+        self.warnings = findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Warning)
+            .map(said)
+            .collect();
+        if !errors.is_empty() {
+            self.refuse(422, "Invalid", &errors.join("; "));
+        }
+    }
+
+    fn finish(self) -> Value {
+        let mut response = json!({"uid": self.uid, "allowed": self.refusal.is_none()});
+        if let Some(refusal) = self.refusal {
+            response["status"] = refusal;
+        } else if let Some(patch) = self.patch {
+            response["patchType"] = json!("JSONPatch");
+            response["patch"] = json!(ByteString(patch.to_string().into_bytes()));
+        }
+        if !self.warnings.is_empty() {
+            response["warnings"] = json!(self.warnings);
+        }
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+    }
+}

@@ -1,0 +1,264 @@
+#![expect(clippy::needless_pass_by_value, reason = "tables of values read better")]
+
+use berth_labels::Flavour;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{api::Berth, observe::Definitions};
+
+fn pool(name: &str, labels: Value, explicit: &str) -> Value {
+    json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+        "metadata": {"name": name, "annotations": {"berth.dev/node-labels": explicit}},
+        "spec": {"nodeSelector": {"matchLabels": labels}},
+    })
+}
+
+fn rule(name: &str, spec: Value) -> Value {
+    json!({"apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": name}, "spec": spec})
+}
+
+fn objects() -> Vec<Value> {
+    vec![
+        pool("worker", json!({"node-role.kubernetes.io/worker": ""}), ""),
+        pool("gold", json!({"example.com/tier": "gold"}), "example.com/fast=yes"),
+        rule(
+            "a-site",
+            json!({"match": {"namePatterns": ["(?<site>[a-z]{3})-w[0-9]+"]}, "tables": {"sites": {"atl": "atlanta"}},
+                "labels": {"example.com/site": "${site | sites}", "example.com/kind": "worker"}}),
+        ),
+        rule(
+            "b-gold",
+            json!({"match": {"namePatterns": ["gold-.*"]}, "pool": "gold"}),
+        ),
+        rule(
+            "c-roles",
+            json!({"match": {"namePatterns": [".*"]}, "labels": {"node-role.kubernetes.io/infra": "", "example.com/all": "1"}}),
+        ),
+        rule(
+            "d-rack",
+            json!({"match": {"racks": ["r1"]}, "labels": {"example.com/rack": "r1"}}),
+        ),
+        rule(
+            "e-vague",
+            json!({"match": {"namePatterns": ["(?<a>[a-z]+)[a-z]+"]}, "labels": {"example.com/a": "${a}"}}),
+        ),
+        rule(
+            "f-pool",
+            json!({"match": {"pools": ["gold"]}, "labels": {"example.com/by-pool": "gold"}}),
+        ),
+        rule(
+            "g-later",
+            json!({"match": {"namePatterns": [".*"]}, "admission": "never", "labels": {"example.com/later": "1"}}),
+        ),
+    ]
+}
+
+fn made() -> Policies {
+    let objects = objects();
+    let definitions = Definitions::new(&objects, Flavour::Upstream);
+    policies(definitions.site(), Flavour::Upstream, FailurePolicy::Ignore)
+}
+
+#[test]
+fn policies_have_what_kubelets_may_set_and_say_what_is_left_out() {
+    let made = made();
+    let kinds: Vec<&str> = made
+        .objects
+        .iter()
+        .filter_map(|object| object["kind"].as_str())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "MutatingAdmissionPolicy",
+            "MutatingAdmissionPolicyBinding",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding"
+        ]
+    );
+    let text = made.objects[0].to_string();
+    for there in [
+        "example.com~1site",
+        "example.com~1all",
+        "example.com~1fast",
+        "example.com~1tier",
+        "example.com~1by-pool",
+    ] {
+        assert!(text.contains(there), "{there} in {text}");
+    }
+    for absent in [
+        "node-role",
+        "example.com~1rack",
+        "example.com~1a'",
+        "example.com~1later",
+    ] {
+        assert!(!text.contains(absent), "{absent} in {text}");
+    }
+    let left: Vec<(&str, Option<&str>)> = made
+        .left_out
+        .iter()
+        .map(|left| (left.rule.as_str(), left.key.as_deref()))
+        .collect();
+    assert_eq!(
+        left,
+        [
+            ("c-roles", Some("node-role.kubernetes.io/infra")),
+            ("e-vague", Some("example.com/a"))
+        ]
+    );
+    let claims = made.objects[2]["spec"]["validations"].as_array().unwrap();
+    assert_eq!(claims.len(), 1, "the base pool is nobody's claim");
+}
+
+#[test]
+fn the_same_site_gives_the_same_policies_whatever_the_order() {
+    let mut objects = objects();
+    let first = made();
+    objects.reverse();
+    let definitions = Definitions::new(&objects, Flavour::Upstream);
+    let second = policies(definitions.site(), Flavour::Upstream, FailurePolicy::Ignore);
+    assert_eq!(first.objects[0], second.objects[0]);
+}
+
+fn node_review(operation: &str, name: &str, labels: &Value, before: &Value) -> Value {
+    json!({"request": {
+        "uid": "u", "operation": operation, "kind": {"group": "", "version": "v1", "kind": "Node"},
+        "userInfo": {"username": format!("system:node:{name}"), "groups": ["system:nodes"]},
+        "object": {"metadata": {"name": name, "labels": labels}},
+        "oldObject": {"metadata": {"name": name, "labels": before}},
+    }})
+}
+
+fn world(berth: Option<Value>) -> World {
+    World {
+        definitions: objects(),
+        berth: berth.map(|spec| Box::new(Berth::new("gold-1", serde_json::from_value(spec).unwrap()))),
+        ..World::default()
+    }
+}
+
+fn patch(outcome: &Outcome) -> Vec<(String, Value)> {
+    let Some(patch) = outcome.response.pointer("/response/patch") else {
+        return Vec::new();
+    };
+    let bytes: k8s_openapi::ByteString = serde_json::from_value(patch.clone()).unwrap();
+    let patch: Vec<Value> = serde_json::from_slice(&bytes.0).unwrap();
+    patch
+        .iter()
+        .map(|one| (one["path"].as_str().unwrap().to_owned(), one["value"].clone()))
+        .collect()
+}
+
+#[test]
+fn the_webhook_adds_what_the_policy_would_add() {
+    let ask = |name: &str, world: &World| {
+        review(
+            &node_review("CREATE", name, &json!({}), &json!({})),
+            Endpoint::Mutate,
+            world,
+        )
+    };
+    let labels = |outcome: &Outcome| -> Vec<String> { patch(outcome).into_iter().map(|(path, _)| path).collect() };
+    assert_eq!(
+        labels(&ask("atl-w1", &world(None))),
+        [
+            "/metadata/labels/example.com~1all",
+            "/metadata/labels/example.com~1kind",
+            "/metadata/labels/example.com~1site"
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    );
+    let gold = labels(&ask(
+        "gold-1",
+        &world(Some(json!({"pool": "gold", "labels": {"example.com/own": "1"}}))),
+    ));
+    assert!(
+        gold.contains(&"/metadata/labels/example.com~1own".to_owned()),
+        "{gold:?}"
+    );
+    assert!(
+        gold.contains(&"/metadata/labels/example.com~1tier".to_owned()),
+        "{gold:?}"
+    );
+}
+
+#[test]
+fn a_claim_is_refused_unless_it_is_the_machines_place() {
+    let gold = json!({"example.com/tier": "gold"});
+    let ask = |operation: &str, name: &str, before: &Value, berth: Option<Value>| {
+        review(
+            &node_review(operation, name, &gold, before),
+            Endpoint::Validate,
+            &world(berth),
+        )
+    };
+    let refused = ask("CREATE", "w1", &json!({}), None);
+    assert_eq!(refused.response["response"]["allowed"], false);
+    assert_eq!(
+        refused.response["response"]["status"]["message"],
+        "node w1 claims the labels of pool gold, which is not reserved for it; correct its --node-labels, or reserve the \
+         place with a Berth"
+    );
+    assert_eq!(refused.claim.as_ref().map(|claim| claim.pool.as_str()), Some("gold"));
+    for (operation, name, before, berth) in [
+        ("CREATE", "gold-7", json!({}), None),
+        ("UPDATE", "w1", gold.clone(), None),
+        ("CREATE", "gold-1", json!({}), Some(json!({"pool": "gold"}))),
+    ] {
+        let outcome = ask(operation, name, &before, berth);
+        assert_eq!(outcome.response["response"]["allowed"], true, "{operation} {name}");
+    }
+    let elsewhere = ask("UPDATE", "gold-1", &json!({}), Some(json!({"pool": "worker"})));
+    assert!(
+        elsewhere
+            .claim
+            .is_some_and(|claim| claim.message().contains("its place is in pool worker"))
+    );
+}
+
+#[test]
+fn wrong_objects_are_kept_out_with_the_words_of_lint() {
+    let ask = |kind: &str, group: &str, object: Value, machine_configs: Vec<Value>| {
+        let world = World {
+            machine_configs,
+            ..world(None)
+        };
+        let request = json!({"request": {"uid": "u", "operation": "CREATE", "kind": {"group": group, "kind": kind}, "object": object}});
+        review(&request, Endpoint::Validate, &world).response["response"].clone()
+    };
+    let bad = rule("x", json!({"match": {"namePatterns": ["("]}, "labels": {"a": "b"}}));
+    let answer = ask("LabelRule", "berth.dev", bad, Vec::new());
+    assert_eq!(answer["allowed"], false);
+    assert!(
+        answer["status"]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("invalid-pattern: "),
+        "{answer}"
+    );
+    let role = rule(
+        "x",
+        json!({"match": {"namePatterns": [".*"]}, "admission": "required", "labels": {"node-role.kubernetes.io/infra": ""}}),
+    );
+    let answer = ask("LabelRule", "berth.dev", role, Vec::new());
+    assert!(
+        answer["status"]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("not-at-admission: "),
+        "{answer}"
+    );
+    let good = rule("x", json!({"match": {"namePatterns": ["w.*"]}, "labels": {"a": "b"}}));
+    assert_eq!(ask("LabelRule", "berth.dev", good, Vec::new())["allowed"], true);
+    let berth = json!({"apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": "w1"}, "spec": {"labels": {"a b": "c"}}});
+    let answer = ask("Berth", "berth.dev", berth, Vec::new());
+    assert!(
+        answer["status"]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("invalid-label-key: "),
+        "{answer}"
+    );
+}

@@ -1,0 +1,25 @@
+//! `Roster`: who has a place, and where. Admission policies look here.
+
+use std::collections::BTreeMap;
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// All places, in one object: an admission policy can read one parameter, and not the Berth of the Node in question.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "berth.dev",
+    version = "v1alpha1",
+    kind = "Roster",
+    plural = "rosters",
+    category = "berth",
+    derive = "PartialEq",
+    doc = "The Roster lists every reserved node with its pool. The controllers keep it for the admission policies.",
+    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#
+)]
+pub struct RosterSpec {
+    /// Node name to pool; empty where the pool is not known.
+    #[serde(default)]
+    pub places: BTreeMap<String, String>,
+}

@@ -1,0 +1,517 @@
+//! `berth doctor`: what is wrong with an installation, and what to do about it.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::{
+    api::{
+        apps::v1::Deployment,
+        authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec},
+        certificates::v1::CertificateSigningRequest,
+        coordination::v1::Lease,
+        core::v1::Secret,
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{DynamicObject, ListParams, PostParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde::Serialize;
+use serde_json::Value;
+use x509_parser::pem::parse_x509_pem;
+
+use crate::{
+    admission::{FailurePolicy, all_names, policies},
+    api::{CrdSet, LabelRule, MachineConfigPool, crds},
+    decide::KUBELET_SIGNER,
+    install::{Admission, CONTROLLER, InstallMode, InstallOptions, PoolDefinitions, WEBHOOK, pool_definitions, rights},
+    observe::Definitions,
+    summary,
+};
+
+/// How a check went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Health {
+    /// As it should be.
+    Ok,
+    /// Worth knowing.
+    Note,
+    /// Something does not work as well as it could.
+    Warning,
+    /// Something does not work.
+    Error,
+}
+
+impl Health {
+    /// The word that is shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// The result of one check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at.
+    pub check: String,
+    /// How it went.
+    pub health: Health,
+    /// What was found.
+    pub message: String,
+    /// What to do; empty when nothing is to be done.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub advice: String,
+}
+
+/// What to expect of a cluster.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// The namespace of the workloads.
+    pub namespace: String,
+    /// Which controllers should run.
+    pub mode: InstallMode,
+    /// The controllers decide about certificate requests.
+    pub approve: bool,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// Renewals of the webhook's certificate are due so long before its end.
+const RENEW_BEFORE: i64 = 30 * 24 * 3600;
+/// A request that nobody decided for so long waits for somebody.
+const LONG_WAIT: i64 = 120;
+
+/// Looks at everything. An error says that the cluster could not be reached at all.
+pub async fn doctor(client: &Client, expected: &Expected) -> kube::Result<Vec<Check>> {
+    let mut checks = Checks::default();
+    let version = client.apiserver_version().await?;
+    let number = |text: &str| text.trim_end_matches('+').parse::<u32>().unwrap_or_default();
+    let minor = number(&version.minor);
+    if number(&version.major) == 1 && minor < 30 {
+        checks.add(
+            "version",
+            Health::Warning,
+            format!("the API server is {}", version.git_version),
+            "Berth is tested with 1.36; before 1.30 there are no admission policies: install with --admission webhook",
+        );
+    } else {
+        checks.ok("version", format!("the API server is {}", version.git_version));
+    }
+    let installed = definitions(client, &mut checks).await?;
+    access(client, expected, &mut checks).await?;
+    workload(client, expected, &mut checks).await?;
+    lease(client, expected, &mut checks).await?;
+    if installed {
+        admission(client, expected, &mut checks).await?;
+        berths(client, &mut checks).await?;
+    }
+    certificates(client, expected, &mut checks).await?;
+    Ok(checks.0)
+}
+
+#[derive(Debug, Default)]
+struct Checks(Vec<Check>);
+
+impl Checks {
+    fn add(&mut self, check: &str, health: Health, message: impl Into<String>, advice: impl Into<String>) {
+        self.0.push(Check {
+            check: check.to_owned(),
+            health,
+            message: message.into(),
+            advice: advice.into(),
+        });
+    }
+
+    fn ok(&mut self, check: &str, message: impl Into<String>) {
+        self.add(check, Health::Ok, message, "");
+    }
+}
+
+/// Whether Berth's own definitions are there.
+async fn definitions(client: &Client, checks: &mut Checks) -> kube::Result<bool> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let mut installed = true;
+    for wanted in crds(CrdSet::Berth) {
+        let name = wanted.name_any();
+        let Some(found) = api.get_opt(&name).await? else {
+            installed = false;
+            checks.add(
+                "definitions",
+                Health::Error,
+                format!("{name} is missing"),
+                "run `berth install`",
+            );
+            continue;
+        };
+        let established = found
+            .status
+            .iter()
+            .flat_map(|status| status.conditions.iter().flatten());
+        let established = established
+            .into_iter()
+            .any(|condition| condition.type_ == "Established" && condition.status == "True");
+        let schema = |crd: &CustomResourceDefinition| {
+            let version = crd.spec.versions.first()?;
+            serde_json::to_value(&version.schema).ok()
+        };
+        if !established {
+            installed = false;
+            checks.add(
+                "definitions",
+                Health::Error,
+                format!("{name} is not served"),
+                format!("`kubectl describe crd {name}` says why"),
+            );
+        } else if schema(&found) != schema(&wanted) {
+            checks.add(
+                "definitions",
+                Health::Warning,
+                format!("{name} is of another version of Berth"),
+                "run `berth install` of the version that runs",
+            );
+        } else {
+            checks.ok("definitions", format!("{name} is as it should be"));
+        }
+    }
+    match pool_definitions(client).await? {
+        PoolDefinitions::None => checks.add(
+            "definitions",
+            Health::Error,
+            "there are no definitions of pools and machine configs",
+            "run `berth install`, which brings them where OpenShift does not",
+        ),
+        PoolDefinitions::Berth => checks.ok("definitions", "pools and machine configs are Berth's"),
+        PoolDefinitions::Foreign => checks.ok("definitions", "pools and machine configs are the platform's own"),
+    }
+    Ok(installed)
+}
+
+/// Whether the controllers may do what they have to.
+async fn access(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
+    let api: Api<SubjectAccessReview> = Api::all(client.clone());
+    let options = InstallOptions {
+        mode: expected.mode,
+        namespace: expected.namespace.clone(),
+        image: String::new(),
+        replicas: 0,
+        approve: expected.approve,
+        admission: Admission::Policy,
+        failure: FailurePolicy::Ignore,
+        pool_definitions: false,
+        database_secret: None,
+    };
+    let user = format!("system:serviceaccount:{}:{CONTROLLER}", expected.namespace);
+    let mut lacking = Vec::new();
+    let mut asked = 0;
+    for right in rights(&options) {
+        let (resource, subresource) = right.resource.split_once('/').unwrap_or((right.resource, ""));
+        for verb in right.verbs {
+            let attributes = ResourceAttributes {
+                group: Some(right.group.to_owned()),
+                resource: Some(resource.to_owned()),
+                subresource: Some(subresource.to_owned()).filter(|name| !name.is_empty()),
+                verb: Some((*verb).to_owned()),
+                namespace: right.namespace.clone(),
+                name: right.names.first().map(|name| (*name).to_owned()),
+                ..ResourceAttributes::default()
+            };
+            let review = SubjectAccessReview {
+                spec: SubjectAccessReviewSpec {
+                    user: Some(user.clone()),
+                    groups: Some(vec![
+                        "system:serviceaccounts".to_owned(),
+                        "system:authenticated".to_owned(),
+                    ]),
+                    resource_attributes: Some(attributes),
+                    ..SubjectAccessReviewSpec::default()
+                },
+                ..SubjectAccessReview::default()
+            };
+            let answer = match api.create(&PostParams::default(), &review).await {
+                Ok(answer) => answer,
+                Err(kube::Error::Api(status)) if status.is_forbidden() => {
+                    checks.add(
+                        "access",
+                        Health::Note,
+                        "you may not ask what the controllers may do",
+                        "run `berth doctor` as an administrator",
+                    );
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            };
+            asked += 1;
+            if !answer.status.is_some_and(|status| status.allowed) {
+                lacking.push(format!("{verb} {}", right.resource));
+            }
+        }
+    }
+    if lacking.is_empty() {
+        checks.ok("access", format!("{user} has all {asked} rights that it needs"));
+    } else {
+        checks.add(
+            "access",
+            Health::Error,
+            format!("{user} may not {}", lacking.join(", ")),
+            "run `berth install`, or grant the rights to the account that runs the controllers",
+        );
+    }
+    Ok(())
+}
+
+async fn workload(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
+    let api: Api<Deployment> = Api::namespaced(client.clone(), &expected.namespace);
+    let Some(deployment) = api.get_opt(CONTROLLER).await? else {
+        checks.add(
+            "workload",
+            Health::Note,
+            format!(
+                "there is no Deployment {CONTROLLER} in namespace {}",
+                expected.namespace
+            ),
+            "run `berth install`, unless the controllers run elsewhere",
+        );
+        return Ok(());
+    };
+    let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+    let available = deployment
+        .status
+        .and_then(|status| status.available_replicas)
+        .unwrap_or(0);
+    let message = format!("{available} of {wanted} controllers are available");
+    if available == 0 {
+        let advice = format!("`kubectl -n {} describe pods` says why", expected.namespace);
+        checks.add("workload", Health::Error, message, advice);
+    } else if available < wanted {
+        let advice = "one is enough to work; with more, the next takes over when the leader dies";
+        checks.add("workload", Health::Warning, message, advice);
+    } else {
+        checks.ok("workload", message);
+    }
+    Ok(())
+}
+
+async fn lease(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
+    let api: Api<Lease> = Api::namespaced(client.clone(), &expected.namespace);
+    let spec = api.get_opt(CONTROLLER).await?.and_then(|lease| lease.spec);
+    let holder = spec
+        .as_ref()
+        .and_then(|spec| spec.holder_identity.clone())
+        .filter(|holder| !holder.is_empty());
+    let (Some(spec), Some(holder)) = (spec, holder) else {
+        checks.add(
+            "leader",
+            Health::Error,
+            "no controller leads",
+            "start one with `berth install` or `berth controller`; one with --no-leader-election takes no Lease",
+        );
+        return Ok(());
+    };
+    let silent = spec
+        .renew_time
+        .map(|renewed| expected.now.duration_since(renewed.0))
+        .and_then(|silent| Duration::try_from(silent).ok())
+        .unwrap_or_default();
+    let patience = Duration::from_secs(u64::try_from(spec.lease_duration_seconds.unwrap_or(15)).unwrap_or(15));
+    if silent > patience.saturating_mul(2) {
+        checks.add(
+            "leader",
+            Health::Error,
+            format!(
+                "{holder} led last, and has been silent for {} seconds",
+                silent.as_secs()
+            ),
+            "look at its log; another replica would have taken over by now",
+        );
+    } else {
+        checks.ok("leader", format!("{holder} leads"));
+    }
+    Ok(())
+}
+
+async fn admission(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
+    let by_webhook = resource("ValidatingWebhookConfiguration", "validatingwebhookconfigurations");
+    let webhooks: Api<DynamicObject> = Api::all_with(client.clone(), &by_webhook);
+    if webhooks.get_opt(WEBHOOK).await?.is_some() {
+        checks.ok("admission", "reviews go to the webhook");
+        return serving_certificate(client, expected, checks).await;
+    }
+    let mut objects = list(client, &ApiResource::erase::<MachineConfigPool>(&())).await?;
+    objects.extend(list(client, &ApiResource::erase::<LabelRule>(&())).await?);
+    let definitions = Definitions::new(&objects, berth_labels::Flavour::default());
+    let wanted = policies(definitions.site(), definitions.flavour(), FailurePolicy::Ignore);
+    for left in wanted.left_out.iter().filter(|left| left.required) {
+        checks.add(
+            "admission",
+            Health::Warning,
+            format!("rule {} requires what no policy can do: {}", left.rule, left.why),
+            "reserve its machines with Berths, or install with --admission webhook",
+        );
+    }
+    for (kind, plural, name) in all_names() {
+        let Some(object) = wanted
+            .objects
+            .iter()
+            .find(|object| object.get("kind").and_then(Value::as_str) == Some(kind))
+        else {
+            continue;
+        };
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind, plural));
+        let found = match api.get_opt(name).await {
+            Ok(found) => found,
+            Err(kube::Error::Api(status)) if status.is_not_found() => None,
+            Err(error) => return Err(error),
+        };
+        let Some(found) = found else {
+            checks.add(
+                "admission",
+                Health::Error,
+                format!("{kind} {name} is missing"),
+                "a controller with --admission policy makes it; before Kubernetes 1.36 install with --admission webhook",
+            );
+            continue;
+        };
+        let same = ["/variables", "/mutations", "/validations", "/policyName"]
+            .iter()
+            .all(|part| {
+                let declared = object.get("spec").and_then(|spec| spec.pointer(part));
+                declared.is_none() || declared == found.data.get("spec").and_then(|spec| spec.pointer(part))
+            });
+        if same {
+            checks.ok("admission", format!("{kind} {name} is as the rules and pools say"));
+        } else {
+            checks.add(
+                "admission",
+                Health::Warning,
+                format!("{kind} {name} is not what the rules and pools say"),
+                "the leading controller writes it anew within ten minutes; its log says what keeps it from that",
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn serving_certificate(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), &expected.namespace);
+    let secret = match secrets.get_opt("berth-webhook").await {
+        Ok(secret) => secret,
+        Err(kube::Error::Api(status)) if status.is_forbidden() => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let pem = secret
+        .and_then(|secret| secret.data)
+        .and_then(|mut data| data.remove("tls.crt"));
+    let ends = pem.as_ref().and_then(|pem| {
+        let (_, pem) = parse_x509_pem(&pem.0).ok()?;
+        Some(pem.parse_x509().ok()?.validity().not_after.timestamp())
+    });
+    match ends.map(|ends| ends - expected.now.as_second()) {
+        None => checks.add(
+            "certificates",
+            Health::Error,
+            "the webhook has no certificate",
+            "run `berth install --admission webhook`",
+        ),
+        Some(left) if left <= 0 => checks.add(
+            "certificates",
+            Health::Error,
+            "the certificate of the webhook has ended",
+            "run `berth install --admission webhook`, which makes a new one",
+        ),
+        Some(left) if left < RENEW_BEFORE => checks.add(
+            "certificates",
+            Health::Warning,
+            format!("the certificate of the webhook ends in {} days", left / 86400),
+            "run `berth install --admission webhook`, which makes a new one",
+        ),
+        Some(left) => checks.ok(
+            "certificates",
+            format!("the certificate of the webhook is good for {} days", left / 86400),
+        ),
+    }
+    Ok(())
+}
+
+/// Requests of kubelets that nobody has decided: machines that cannot join.
+async fn certificates(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
+    let api: Api<CertificateSigningRequest> = Api::all(client.clone());
+    let selector = format!("spec.signerName={KUBELET_SIGNER}");
+    let requests = api.list(&ListParams::default().fields(&selector)).await?;
+    let waiting: Vec<String> = requests
+        .iter()
+        .filter(|request| {
+            let decided = request.status.as_ref().and_then(|status| status.conditions.as_ref());
+            let age = request
+                .metadata
+                .creation_timestamp
+                .as_ref()
+                .map_or(0, |created| expected.now.as_second() - created.0.as_second());
+            decided.is_none_or(Vec::is_empty) && age > LONG_WAIT
+        })
+        .map(kube::ResourceExt::name_any)
+        .collect();
+    if waiting.is_empty() {
+        checks.ok("certificates", "no kubelet waits for its certificate");
+    } else {
+        checks.add(
+            "certificates",
+            Health::Warning,
+            format!("kubelets wait for their certificates: {}", waiting.join(", ")),
+            "reserve the names and run the controllers with --approve, or approve with `kubectl certificate approve`",
+        );
+    }
+    Ok(())
+}
+
+async fn berths(client: &Client, checks: &mut Checks) -> kube::Result<()> {
+    let summary = summary(client).await?;
+    let bad: Vec<&str> = summary
+        .berths
+        .iter()
+        .filter(|berth| berth.has_drifted())
+        .map(|berth| berth.name.as_str())
+        .collect();
+    if bad.is_empty() {
+        checks.ok(
+            "berths",
+            format!("{} Berths, none of which needs attention", summary.berths.len()),
+        );
+    } else {
+        checks.add(
+            "berths",
+            Health::Warning,
+            format!("{} of {} Berths are not as declared", bad.len(), summary.berths.len()),
+            "`berth status` shows which and why",
+        );
+    }
+    Ok(())
+}
+
+fn resource(kind: &str, plural: &str) -> ApiResource {
+    let gvk = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind);
+    ApiResource::from_gvk_with_plural(&gvk, plural)
+}
+
+async fn list(client: &Client, resource: &ApiResource) -> kube::Result<Vec<Value>> {
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
+    let listed = match api.list(&ListParams::default()).await {
+        Ok(listed) => listed,
+        Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let objects = listed.items.into_iter().filter_map(|object| {
+        let mut value = serde_json::to_value(object).ok()?;
+        value["apiVersion"] = resource.api_version.clone().into();
+        value["kind"] = resource.kind.clone().into();
+        Some(value)
+    });
+    Ok(objects.collect())
+}

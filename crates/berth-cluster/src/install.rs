@@ -1,0 +1,127 @@
+//! What an installation consists of, as objects: pure, so that it can be printed, compared and reviewed.
+//!
+//! The order is that of applying; taking away goes backwards. The admission policies are not among the objects: the
+//! controllers make them from the rules and pools of the cluster.
+
+mod cluster;
+mod rbac;
+mod webhooks;
+mod workloads;
+
+use serde_json::{Value, json};
+
+use crate::{
+    admission::FailurePolicy,
+    api::{CrdSet, crds},
+};
+
+pub use cluster::{PoolDefinitions, Removal, RemovalOptions, apply, has_mutating_policies, pool_definitions, remove};
+pub use rbac::{Right, rights};
+pub use webhooks::{ServingCertificate, WEBHOOK, WEBHOOK_SERVICE};
+
+/// The name of the service account, the workload and the roles.
+pub const CONTROLLER: &str = "berth-controller";
+
+/// Which controllers are to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InstallMode {
+    /// Labels, Berths and pre-registration; rendering and rollout are left to the Machine Config Operator.
+    #[default]
+    Labels,
+    /// Rendering and rollout too.
+    Full,
+}
+
+impl InstallMode {
+    /// The name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Labels => "labels",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// How Nodes and objects are checked when they come in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Admission {
+    /// By admission policies, which the API server evaluates itself.
+    #[default]
+    Policy,
+    /// By a webhook of the controllers, with this certificate.
+    Webhook(Box<ServingCertificate>),
+    /// Not at all.
+    Off,
+}
+
+/// What to install.
+#[derive(Clone, Debug)]
+pub struct InstallOptions {
+    /// Which controllers run.
+    pub mode: InstallMode,
+    /// The namespace of the workloads.
+    pub namespace: String,
+    /// The image with the `berth` executable.
+    pub image: String,
+    /// How many controllers; one of them leads.
+    pub replicas: u32,
+    /// Let the controllers decide about certificate requests of reserved names.
+    pub approve: bool,
+    /// How Nodes and objects are checked.
+    pub admission: Admission,
+    /// What happens when the check cannot be made.
+    pub failure: FailurePolicy,
+    /// Install the definitions of pools and machine configs, which OpenShift has already.
+    pub pool_definitions: bool,
+    /// A Secret of the namespace whose key `address` names the database with the committed documents.
+    pub database_secret: Option<String>,
+}
+
+/// The objects, in the order of applying.
+pub fn manifests(options: &InstallOptions) -> Vec<Value> {
+    let mut objects = definitions(options.pool_definitions);
+    objects.push(json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": options.namespace, "labels": {
+            PART_OF: "berth",
+            "pod-security.kubernetes.io/enforce": "restricted",
+        }},
+    }));
+    objects.extend(rbac::objects(options));
+    objects.extend(workloads::objects(options));
+    if let Admission::Webhook(certificate) = &options.admission {
+        objects.extend(webhooks::objects(options, certificate));
+    }
+    objects
+}
+
+/// The definitions of Berth's resources, and of pools where the cluster has none.
+pub fn definitions(pools: bool) -> Vec<Value> {
+    let mut sets = vec![CrdSet::Berth];
+    if pools {
+        sets.push(CrdSet::MachineConfig);
+    }
+    let definitions = sets.into_iter().flat_map(crds);
+    definitions
+        .filter_map(|crd| {
+            let mut value = serde_json::to_value(crd).ok()?;
+            value["apiVersion"] = json!("apiextensions.k8s.io/v1");
+            value["kind"] = json!("CustomResourceDefinition");
+            Some(value)
+        })
+        .collect()
+}
+
+/// The label by which the parts of an installation are known.
+pub const PART_OF: &str = "app.kubernetes.io/part-of";
+
+fn metadata(name: &str, namespace: Option<&str>) -> Value {
+    let mut metadata = json!({"name": name, "labels": {PART_OF: "berth"}});
+    if let Some(namespace) = namespace {
+        metadata["namespace"] = json!(namespace);
+    }
+    metadata
+}
+
+#[cfg(test)]
+mod tests;

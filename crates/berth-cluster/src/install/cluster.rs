@@ -1,0 +1,271 @@
+//! Putting an installation into a cluster, and taking it away.
+
+use k8s_openapi::{
+    api::core::v1::Secret, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams},
+    core::{ApiResource, GroupVersionKind},
+    runtime::wait::{await_condition, conditions},
+};
+use serde_json::{Value, json};
+
+use super::{CONTROLLER, PART_OF, WEBHOOK, WEBHOOK_SERVICE};
+use crate::{
+    admission::{ROSTER, all_names},
+    api::{Berth, CrdSet, MachineConfigPool, crds},
+    bootstrap, names,
+};
+
+/// Writes the definitions and everything else, one after the other. Fields that others manage stay theirs, unless both
+/// want them: then they are taken over, because an installation is a whole.
+pub async fn apply(client: &Client, object: &Value, dry_run: bool) -> kube::Result<()> {
+    let (api, name) = api(client, object);
+    let parameters = PatchParams {
+        dry_run,
+        ..PatchParams::apply(names::FIELD_MANAGER).force()
+    };
+    api.patch(&name, &parameters, &Patch::Apply(object)).await?;
+    if object.get("kind") == Some(&json!("CustomResourceDefinition")) && !dry_run {
+        let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+        // The watch ends with the server; whoever comes next will find out then.
+        let _ = await_condition(definitions, &name, conditions::is_crd_established()).await;
+    }
+    Ok(())
+}
+
+fn api(client: &Client, object: &Value) -> (Api<DynamicObject>, String) {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let resource = resource(text("/apiVersion"), text("/kind"));
+    let api = match text("/metadata/namespace") {
+        "" => Api::all_with(client.clone(), &resource),
+        namespace => Api::namespaced_with(client.clone(), namespace, &resource),
+    };
+    (api, text("/metadata/name").to_owned())
+}
+
+fn resource(api_version: &str, kind: &str) -> ApiResource {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let gvk = GroupVersionKind::gvk(group, version, kind);
+    let lower = kind.to_lowercase();
+    let plural = lower
+        .strip_suffix('y')
+        .map_or_else(|| format!("{lower}s"), |stem| format!("{stem}ies"));
+    ApiResource::from_gvk_with_plural(&gvk, &plural)
+}
+
+/// Whose definitions of pools a cluster has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolDefinitions {
+    /// None.
+    None,
+    /// Berth's.
+    Berth,
+    /// Somebody else's, such as OpenShift's own. They are not touched.
+    Foreign,
+}
+
+/// Asks whose definitions of pools a cluster has.
+pub async fn pool_definitions(client: &Client) -> kube::Result<PoolDefinitions> {
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let mut found = PoolDefinitions::None;
+    for crd in crds(CrdSet::MachineConfig) {
+        if let Some(existing) = definitions.get_opt(&crd.name_any()).await? {
+            if existing.labels().get(PART_OF).map(String::as_str) != Some("berth") {
+                return Ok(PoolDefinitions::Foreign);
+            }
+            found = PoolDefinitions::Berth;
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the API server evaluates mutating policies.
+pub async fn has_mutating_policies(client: &Client) -> kube::Result<bool> {
+    let resources = client
+        .list_api_group_resources("admissionregistration.k8s.io/v1")
+        .await?;
+    Ok(resources
+        .resources
+        .iter()
+        .any(|resource| resource.name == "mutatingadmissionpolicies"))
+}
+
+/// What was taken away, and what stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Removal {
+    /// What was taken away, as `Kind/name`.
+    pub removed: Vec<String>,
+    /// What stays, as sentences.
+    pub left: Vec<String>,
+}
+
+/// What of an installation goes.
+#[derive(Clone, Debug)]
+pub struct RemovalOptions {
+    /// The namespace of the workloads.
+    pub namespace: String,
+    /// Leave the definitions, and with them Berths, rules and pools.
+    pub keep_definitions: bool,
+    /// Take away definitions of pools that are in use, and with them the pools.
+    pub pools_too: bool,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+/// Takes an installation away: the workloads first, so that nothing is put back. Berths lose their finalizer, because
+/// nobody is left to serve it. Nodes are not touched.
+pub async fn remove(client: &Client, options: &RemovalOptions) -> kube::Result<Removal> {
+    let mut removal = Removal::default();
+    let namespace = Some(options.namespace.as_str());
+    let registration = "admissionregistration.k8s.io/v1";
+    let rbac = "rbac.authorization.k8s.io/v1";
+    let mut objects = vec![
+        ("apps/v1", "Deployment", namespace, CONTROLLER),
+        (registration, "MutatingWebhookConfiguration", None, WEBHOOK),
+        (registration, "ValidatingWebhookConfiguration", None, WEBHOOK),
+    ];
+    for (kind, _, name) in all_names() {
+        objects.push((registration, kind, None, name));
+    }
+    objects.extend([
+        ("policy/v1", "PodDisruptionBudget", namespace, CONTROLLER),
+        ("v1", "Service", namespace, "berth-metrics"),
+        ("v1", "Service", namespace, WEBHOOK_SERVICE),
+        ("v1", "Secret", namespace, super::workloads::CERTIFICATE_SECRET),
+        (rbac, "RoleBinding", Some(bootstrap::NAMESPACE), CONTROLLER),
+        (rbac, "Role", Some(bootstrap::NAMESPACE), CONTROLLER),
+        (rbac, "RoleBinding", namespace, CONTROLLER),
+        (rbac, "Role", namespace, CONTROLLER),
+        (rbac, "ClusterRoleBinding", None, CONTROLLER),
+        (rbac, "ClusterRole", None, CONTROLLER),
+        ("v1", "ServiceAccount", namespace, CONTROLLER),
+        ("coordination.k8s.io/v1", "Lease", namespace, CONTROLLER),
+        ("berth.dev/v1alpha1", "Roster", None, ROSTER),
+    ]);
+    for (api_version, kind, namespace, name) in objects {
+        let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}});
+        if let Some(namespace) = namespace {
+            object["metadata"]["namespace"] = json!(namespace);
+        }
+        delete(client, &object, options.dry_run, &mut removal).await?;
+    }
+    if options.keep_definitions {
+        removal
+            .left
+            .push("the definitions, and all Berths, label rules and pools (--keep-definitions)".to_owned());
+    } else {
+        remove_definitions(client, options, &mut removal).await?;
+    }
+    let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": options.namespace}});
+    // A namespace that was there before, or holds other things, is not ours to delete.
+    let (namespaces, name) = api(client, &object);
+    match namespaces.get_opt(&name).await? {
+        Some(existing) if existing.labels().get(PART_OF).map(String::as_str) == Some("berth") => {
+            delete(client, &object, options.dry_run, &mut removal).await?;
+        }
+        Some(_) => removal.left.push(format!("namespace {name}, which Berth did not make")),
+        None => {}
+    }
+    removal
+        .left
+        .push("every Node with its labels and annotations; berth.dev/ annotations can be removed by hand".to_owned());
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), bootstrap::NAMESPACE);
+    let tokens = secrets
+        .list_metadata(&ListParams::default().labels(bootstrap::SELECTOR))
+        .await?;
+    if !tokens.items.is_empty() {
+        removal.left.push(format!(
+            "{} bootstrap tokens; kubectl -n {} delete secret -l {} removes them",
+            tokens.items.len(),
+            bootstrap::NAMESPACE,
+            bootstrap::SELECTOR
+        ));
+    }
+    Ok(removal)
+}
+
+async fn remove_definitions(client: &Client, options: &RemovalOptions, removal: &mut Removal) -> kube::Result<()> {
+    release_berths(client, options.dry_run, removal).await?;
+    for crd in crds(CrdSet::Berth) {
+        delete_definition(client, &crd.name_any(), options.dry_run, removal).await?;
+    }
+    match pool_definitions(client).await? {
+        PoolDefinitions::None => return Ok(()),
+        PoolDefinitions::Foreign => {
+            removal
+                .left
+                .push("the definitions of pools and machine configs, which are not Berth's".to_owned());
+            return Ok(());
+        }
+        PoolDefinitions::Berth => {}
+    }
+    let pools: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::erase::<MachineConfigPool>(&()));
+    let count = match pools.list_metadata(&ListParams::default()).await {
+        Ok(pools) => pools.items.len(),
+        Err(kube::Error::Api(status)) if status.is_not_found() => 0,
+        Err(error) => return Err(error),
+    };
+    if count > 0 && !options.pools_too {
+        removal.left.push(format!(
+            "the definitions of pools and machine configs, because there are {count} pools (--pools removes them too)"
+        ));
+        return Ok(());
+    }
+    for crd in crds(CrdSet::MachineConfig) {
+        delete_definition(client, &crd.name_any(), options.dry_run, removal).await?;
+    }
+    Ok(())
+}
+
+async fn release_berths(client: &Client, dry_run: bool, removal: &mut Removal) -> kube::Result<()> {
+    let berths: Api<Berth> = Api::all(client.clone());
+    let all = match berths.list_metadata(&ListParams::default()).await {
+        Ok(all) => all.items,
+        Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for berth in &all {
+        let others: Vec<&String> = berth
+            .finalizers()
+            .iter()
+            .filter(|finalizer| *finalizer != names::FINALIZER)
+            .collect();
+        if others.len() < berth.finalizers().len() && !dry_run {
+            let patch = Patch::Merge(json!({"metadata": {"finalizers": others}}));
+            match berths
+                .patch_metadata(&berth.name_any(), &PatchParams::default(), &patch)
+                .await
+            {
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        removal.removed.push(format!("Berth/{}", berth.name_any()));
+    }
+    Ok(())
+}
+
+async fn delete_definition(client: &Client, name: &str, dry_run: bool, removal: &mut Removal) -> kube::Result<()> {
+    let object = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": name},
+    });
+    delete(client, &object, dry_run, removal).await
+}
+
+async fn delete(client: &Client, object: &Value, dry_run: bool, removal: &mut Removal) -> kube::Result<()> {
+    let (api, name) = api(client, object);
+    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let parameters = DeleteParams {
+        dry_run,
+        ..DeleteParams::background()
+    };
+    match api.delete(&name, &parameters).await {
+        Ok(_) => removal.removed.push(format!("{kind}/{name}")),
+        Err(kube::Error::Api(status)) if status.is_not_found() => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! What the controllers may do: no more than they need. A test runs them with exactly these rights.
+
+use serde_json::{Value, json};
+
+use super::{Admission, CONTROLLER, InstallMode, InstallOptions, metadata};
+use crate::{
+    admission::{CLAIMS_POLICY, LABELS_POLICY, ROSTER},
+    bootstrap,
+    decide::KUBELET_SIGNER,
+};
+
+/// One right of the controllers, as the API server is asked about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Right {
+    /// The API group; empty for the core.
+    pub group: &'static str,
+    /// The resource, with its subresource after a slash.
+    pub resource: &'static str,
+    /// What may be done with it.
+    pub verbs: &'static [&'static str],
+    /// Only objects of these names.
+    pub names: &'static [&'static str],
+    /// Only in this namespace; `None` for all.
+    pub namespace: Option<String>,
+}
+
+const READ: &[&str] = &["get", "list", "watch"];
+const KEEP: &[&str] = &["get", "create", "patch", "delete"];
+
+/// Every right that the controllers need.
+pub fn rights(options: &InstallOptions) -> Vec<Right> {
+    let everywhere = |group, resource, verbs, names| Right {
+        group,
+        resource,
+        verbs,
+        names,
+        namespace: None,
+    };
+    let any: &[&str] = &[];
+    let machine_config = "machineconfiguration.openshift.io";
+    let registration = "admissionregistration.k8s.io";
+    let mut rights = vec![
+        everywhere("", "nodes", &["get", "list", "watch", "create", "patch"], any),
+        everywhere(
+            "berth.dev",
+            "berths",
+            &["get", "list", "watch", "create", "patch", "delete"],
+            any,
+        ),
+        everywhere("berth.dev", "berths/status", &["patch"], any),
+        everywhere("berth.dev", "labelrules", READ, any),
+        everywhere(machine_config, "machineconfigpools", READ, any),
+        everywhere(machine_config, "machineconfigs", READ, any),
+        everywhere("certificates.k8s.io", "certificatesigningrequests", READ, any),
+        everywhere("events.k8s.io", "events", &["create", "patch"], any),
+        // The kubelets' heartbeats show that a machine has come.
+        everywhere("coordination.k8s.io", "leases", READ, any),
+        Right {
+            group: "coordination.k8s.io",
+            resource: "leases",
+            verbs: &["create", "update"],
+            names: any,
+            namespace: Some(options.namespace.clone()),
+        },
+    ];
+    if options.admission != Admission::Off {
+        // Whoever makes a policy with a parameter must be able to read every such parameter.
+        rights.push(everywhere("berth.dev", "rosters", &["get"], any));
+        rights.push(everywhere("berth.dev", "rosters", &["create", "patch"], &[ROSTER]));
+    }
+    if options.admission == Admission::Policy {
+        for (resource, names) in [
+            ("mutatingadmissionpolicies", &[LABELS_POLICY] as &[&str]),
+            ("mutatingadmissionpolicybindings", &[LABELS_POLICY]),
+            ("validatingadmissionpolicies", &[CLAIMS_POLICY]),
+            ("validatingadmissionpolicybindings", &[CLAIMS_POLICY]),
+        ] {
+            rights.push(everywhere(registration, resource, KEEP, names));
+        }
+    }
+    if options.approve {
+        rights.push(everywhere(
+            "certificates.k8s.io",
+            "certificatesigningrequests/approval",
+            &["patch"],
+            any,
+        ));
+        rights.push(everywhere(
+            "certificates.k8s.io",
+            "signers",
+            &["approve"],
+            &[KUBELET_SIGNER],
+        ));
+        // Kubernetes keeps bootstrap tokens there, and rights know no labels.
+        rights.push(Right {
+            group: "",
+            resource: "secrets",
+            verbs: &["list", "watch"],
+            names: any,
+            namespace: Some(bootstrap::NAMESPACE.to_owned()),
+        });
+    }
+    if options.mode == InstallMode::Full {
+        rights.extend([
+            everywhere("", "pods", READ, any),
+            everywhere("", "pods", &["delete"], any),
+            everywhere("", "pods/eviction", &["create"], any),
+            everywhere("policy", "poddisruptionbudgets", READ, any),
+            everywhere("apps", "daemonsets", READ, any),
+            everywhere("", "nodes", &["update"], any),
+            everywhere(machine_config, "machineconfigpools", &["patch", "update"], any),
+            everywhere(machine_config, "machineconfigpools/status", &["patch", "update"], any),
+            everywhere(machine_config, "machineconfigs", &["create", "patch", "delete"], any),
+            everywhere(machine_config, "kubeletconfigs", READ, any),
+            everywhere("operator.openshift.io", "machineconfigurations", READ, any),
+        ]);
+    }
+    rights
+}
+
+fn rule(right: &Right) -> Value {
+    let mut rule = json!({"apiGroups": [right.group], "resources": [right.resource], "verbs": right.verbs});
+    if !right.names.is_empty() {
+        rule["resourceNames"] = json!(right.names);
+    }
+    rule
+}
+
+pub(super) fn objects(options: &InstallOptions) -> Vec<Value> {
+    let group = "rbac.authorization.k8s.io";
+    let api = format!("{group}/v1");
+    let rights = rights(options);
+    let subject = json!([{"kind": "ServiceAccount", "name": CONTROLLER, "namespace": options.namespace}]);
+    let rules = |namespace: Option<&str>| -> Vec<Value> {
+        rights
+            .iter()
+            .filter(|right| right.namespace.as_deref() == namespace)
+            .map(rule)
+            .collect()
+    };
+    let mut objects = vec![
+        json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(CONTROLLER, Some(&options.namespace)),
+        }),
+        json!({
+            "apiVersion": api, "kind": "ClusterRole", "metadata": metadata(CONTROLLER, None), "rules": rules(None),
+        }),
+        json!({
+            "apiVersion": api, "kind": "ClusterRoleBinding", "metadata": metadata(CONTROLLER, None),
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": CONTROLLER},
+            "subjects": subject,
+        }),
+    ];
+    let mut namespaces: Vec<&str> = rights.iter().filter_map(|right| right.namespace.as_deref()).collect();
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    for namespace in namespaces {
+        objects.push(json!({
+            "apiVersion": api, "kind": "Role", "metadata": metadata(CONTROLLER, Some(namespace)),
+            "rules": rules(Some(namespace)),
+        }));
+        objects.push(json!({
+            "apiVersion": api, "kind": "RoleBinding", "metadata": metadata(CONTROLLER, Some(namespace)),
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": CONTROLLER},
+            "subjects": subject,
+        }));
+    }
+    objects
+}

@@ -1,0 +1,126 @@
+//! The controllers as a Deployment, and what belongs to it.
+
+use serde_json::{Value, json};
+
+use super::{Admission, CONTROLLER, InstallOptions, metadata};
+use crate::admission::FailurePolicy;
+
+const HEALTH_PORT: u16 = 8081;
+/// Where the webhook listens in its pod.
+pub(super) const WEBHOOK_PORT: u16 = 9443;
+/// Where the certificate of the webhook is mounted.
+const CERTIFICATES: &str = "/etc/berth/webhook";
+/// The Secret with the certificate of the webhook.
+pub(super) const CERTIFICATE_SECRET: &str = "berth-webhook";
+
+fn selector() -> Value {
+    json!({"app.kubernetes.io/name": CONTROLLER})
+}
+
+fn arguments(options: &InstallOptions) -> Vec<String> {
+    let mut arguments: Vec<String> = [
+        "controller",
+        "--mode",
+        options.mode.as_str(),
+        "--lease-namespace",
+        &options.namespace,
+        "--health-listen",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    arguments.push(format!("0.0.0.0:{HEALTH_PORT}"));
+    arguments.extend(["--log-format", "json"].map(str::to_owned));
+    if options.approve {
+        arguments.push("--approve".to_owned());
+    }
+    let admission = match options.admission {
+        Admission::Policy => "policy",
+        Admission::Webhook(_) => "webhook",
+        Admission::Off => "off",
+    };
+    arguments.extend(["--admission".to_owned(), admission.to_owned()]);
+    if options.failure == FailurePolicy::Fail {
+        arguments.extend(["--admission-failure", "fail"].map(str::to_owned));
+    }
+    if matches!(options.admission, Admission::Webhook(_)) {
+        arguments.extend([
+            "--admission-listen".to_owned(),
+            format!("0.0.0.0:{WEBHOOK_PORT}"),
+            "--tls-cert".to_owned(),
+            format!("{CERTIFICATES}/tls.crt"),
+            "--tls-key".to_owned(),
+            format!("{CERTIFICATES}/tls.key"),
+        ]);
+    }
+    if options.database_secret.is_some() {
+        arguments.extend(["--database", "$(BERTH_DATABASE)"].map(str::to_owned));
+    }
+    arguments
+}
+
+pub(super) fn objects(options: &InstallOptions) -> Vec<Value> {
+    let namespace = Some(options.namespace.as_str());
+    let port = |name: &str, port: u16| json!({"name": name, "containerPort": port});
+    let probe = |path: &str| json!({"httpGet": {"path": path, "port": "health"}, "periodSeconds": 10});
+    let mut container = json!({
+        "name": "controller",
+        "image": options.image,
+        "args": arguments(options),
+        "ports": [port("health", HEALTH_PORT)],
+        "livenessProbe": probe("/healthz"),
+        "readinessProbe": probe("/readyz"),
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "readOnlyRootFilesystem": true,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    });
+    let mut pod = json!({
+        "serviceAccountName": CONTROLLER,
+        "priorityClassName": "system-cluster-critical",
+        "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+        // The controllers bring up nodes, so they may not wait for one of those.
+        "tolerations": [
+            {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"},
+            {"key": "node-role.kubernetes.io/master", "operator": "Exists", "effect": "NoSchedule"},
+        ],
+        "topologySpreadConstraints": [{
+            "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": selector()},
+        }],
+    });
+    if let Some(secret) = &options.database_secret {
+        container["env"] = json!([{
+            "name": "BERTH_DATABASE", "valueFrom": {"secretKeyRef": {"name": secret, "key": "address"}},
+        }]);
+    }
+    let mut services = vec![json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": metadata("berth-metrics", namespace),
+        "spec": {"selector": selector(), "ports": [{"name": "metrics", "port": HEALTH_PORT, "targetPort": "health"}]},
+    })];
+    if matches!(options.admission, Admission::Webhook(_)) {
+        container["ports"] = json!([port("health", HEALTH_PORT), port("webhook", WEBHOOK_PORT)]);
+        container["volumeMounts"] = json!([{"name": "webhook", "mountPath": CERTIFICATES, "readOnly": true}]);
+        pod["volumes"] = json!([{"name": "webhook", "secret": {"secretName": CERTIFICATE_SECRET}}]);
+        services.push(json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": metadata(super::WEBHOOK_SERVICE, namespace),
+            "spec": {"selector": selector(), "ports": [{"name": "https", "port": 443, "targetPort": "webhook"}]},
+        }));
+    }
+    pod["containers"] = json!([container]);
+    let mut objects = services;
+    objects.push(json!({
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata(CONTROLLER, namespace),
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": selector()}},
+    }));
+    objects.push(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata(CONTROLLER, namespace),
+        "spec": {
+            "replicas": options.replicas,
+            "selector": {"matchLabels": selector()},
+            "template": {"metadata": {"labels": selector()}, "spec": pod},
+        },
+    }));
+    objects
+}
