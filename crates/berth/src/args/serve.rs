@@ -61,15 +61,25 @@ pub(crate) struct ServeArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ServedCluster {
     /// Kubeconfig of the cluster whose Nodes the API labels; without it $KUBECONFIG, ~/.kube/config or the pod's service account
-    #[arg(long = "cluster-kubeconfig", value_name = "FILE", requires = "listen")]
+    #[arg(
+        id = "cluster_kubeconfig",
+        long = "cluster-kubeconfig",
+        value_name = "FILE",
+        requires = "listen"
+    )]
     pub(crate) kubeconfig: Option<PathBuf>,
 
     /// The context of that kubeconfig
-    #[arg(long = "cluster-context", value_name = "NAME", requires = "listen")]
+    #[arg(
+        id = "cluster_context",
+        long = "cluster-context",
+        value_name = "NAME",
+        requires = "listen"
+    )]
     pub(crate) context: Option<String>,
 
     /// Serve documents alone, even where a cluster could be found
-    #[arg(long, requires = "listen", conflicts_with_all = ["kubeconfig", "context"])]
+    #[arg(long, requires = "listen", conflicts_with_all = ["cluster_kubeconfig", "cluster_context"])]
     pub(crate) no_cluster: bool,
 }
 
