@@ -4,7 +4,10 @@ use std::{path::PathBuf, sync::Arc};
 
 use berth_documents::deckhand::{FormErrors, Identity};
 
-use crate::sealing::KeyId;
+use crate::{
+    action::{ActionId, ActionState, Command},
+    sealing::KeyId,
+};
 
 /// Why the store did not do what it was asked. Nothing was changed then.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +29,18 @@ pub enum Error {
         revision: u64,
         /// The tag asked for.
         tag: String,
+    },
+    /// There is no such action; answered as 404.
+    #[error("Unknown Action: {id}")]
+    ActionNotFound {
+        /// The identifier asked for.
+        id: ActionId,
+    },
+    /// There is no such task; answered as 404.
+    #[error("Task {id} does not exist")]
+    TaskNotFound {
+        /// The identifier asked for.
+        id: String,
     },
     /// A name cannot be stored; answered as 400.
     #[error("{what} {reason}")]
@@ -173,9 +188,34 @@ pub enum Conflict {
         /// When it ends at the latest, in microseconds since 1970.
         expires_at: i64,
     },
+    /// Another action that excludes this one is not finished.
+    #[error("{name} conflicts with {state} {other} {id}; wait for it to end, or stop it")]
+    ActionRunning {
+        /// The name of the action that cannot be created.
+        name: String,
+        /// The name of the other one.
+        other: String,
+        /// The other one.
+        id: ActionId,
+        /// How the other one stands.
+        state: ActionState,
+    },
+    /// The action is not in a state for it.
+    #[error("dag_run state must be {}, but is {found}", command.asks_for())]
+    ActionState {
+        /// What was asked.
+        command: Command,
+        /// How the action stands.
+        found: ActionState,
+    },
 }
 
 impl Error {
+    /// An action is not there.
+    pub(crate) fn no_action(id: &ActionId) -> Self {
+        Self::ActionNotFound { id: id.clone() }
+    }
+
     pub(crate) fn database(doing: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
         move |source| Self::Database {
             doing,

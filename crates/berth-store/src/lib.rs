@@ -5,7 +5,8 @@
 //!  documents(revision) ◄── ranges (pure) ◄── rows with the range of revisions they belong to
 //! ```
 //!
-//! [`Store`] is the one trait. [`SqliteStore`] keeps everything in one file, [`PostgresStore`] in a database that several
+//! [`Store`] keeps revisions and [`ActionStore`] actions: what users asked for, and its outcome on each node. Each store
+//! is both, a [`Database`]. [`SqliteStore`] keeps everything in one file, [`PostgresStore`] in a database that several
 //! servers share, [`MemoryStore`] in the process and for tests. They answer alike: one suite of tests runs against all
 //! three.
 //!
@@ -16,6 +17,8 @@
 //! The clock is an argument of every write that keeps a time. The only randomness is the nonce of sealed data, which no
 //! caller may choose.
 
+mod action;
+mod action_store;
 mod body;
 mod check;
 mod document;
@@ -32,6 +35,11 @@ mod sealing;
 mod sqlite;
 mod store;
 
+pub use action::{
+    Action, ActionId, ActionIdError, ActionPage, ActionState, ActionValidation, AuditEntry, Begin, Claim, Command, Counts,
+    Finished, Finishing, NewAction, NewNote, Note, Origin, Subtask, SubtaskPage, SubtaskState, UnknownCommand,
+};
+pub use action_store::{ActionStore, Database};
 pub use body::Digest;
 pub use check::{CheckReport, Problem};
 pub use document::StoredDocument;

@@ -2,6 +2,8 @@
 //!
 //! It is the model that the tests hold the databases against, so it shares no logic with them and favours plainness.
 
+mod actions;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -27,6 +29,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
+    actions: Mutex<actions::Actions>,
     /// Whether documents that ask to be sealed are taken. Nothing is at rest here, so nothing is sealed.
     seals: bool,
 }
@@ -56,6 +59,7 @@ impl MemoryStore {
     pub fn with_sealing() -> Self {
         Self {
             state: Mutex::default(),
+            actions: Mutex::default(),
             seals: true,
         }
     }

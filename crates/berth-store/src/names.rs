@@ -18,3 +18,14 @@ pub(crate) fn check(what: &'static str, name: &str) -> Result<(), Error> {
     };
     Err(Error::Name { what, reason })
 }
+
+/// A free text: as long as it likes, and empty if it likes.
+pub(crate) fn check_text(what: &'static str, text: &str) -> Result<(), Error> {
+    if text.contains('\0') {
+        return Err(Error::Name {
+            what,
+            reason: "must not contain a NUL character",
+        });
+    }
+    Ok(())
+}

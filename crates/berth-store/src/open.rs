@@ -2,13 +2,15 @@
 
 use std::{path::Path, sync::Arc};
 
-use crate::{error::Error, postgres::PostgresStore, sealing::SealingKeys, sqlite::SqliteStore, store::Store};
+use crate::{
+    action_store::Database, error::Error, postgres::PostgresStore, sealing::SealingKeys, sqlite::SqliteStore,
+};
 
 /// Opens `sqlite:PATH` or `postgres://…`, and brings the database to the schema of this program.
 ///
 /// # Errors
 /// [`Error::Address`], [`Error::NewerSchema`], [`Error::ForeignDatabase`], [`Error::Database`].
-pub async fn open(address: &str, keys: SealingKeys) -> Result<Arc<dyn Store>, Error> {
+pub async fn open(address: &str, keys: SealingKeys) -> Result<Arc<dyn Database>, Error> {
     if let Some(path) = address.strip_prefix("sqlite:") {
         // Three slashes are how other programs write an absolute path.
         let path = path.strip_prefix("//").unwrap_or(path);

@@ -3,6 +3,8 @@
 //! Every write locks the table of revisions against other writers before it reads anything, so writers of all servers
 //! follow one another and none has to try again. Readers do not wait: each sees the state of one moment.
 
+#[path = "action_sql/store.rs"]
+mod actions;
 mod attached;
 mod keeping;
 mod migrations;
@@ -29,6 +31,12 @@ use crate::{
     sealing::{KeyId, SealingKeys},
     store::Store,
 };
+
+// The names under which the statements about actions know this back end.
+use PgConnection as Connection;
+use PgRow as DatabaseRow;
+use PostgresStore as Backend;
+use Postgres as Db;
 
 /// Of one server. Several servers share a database, which has 100 by default.
 const CONNECTIONS: u32 = 8;
@@ -73,6 +81,16 @@ impl PostgresStore {
         let mut transaction = self.pool.begin().await.map_err(Error::database(doing))?;
         // The limit is there for the case that a server hangs with the lock in its hands.
         sqlx::raw_sql("SET LOCAL lock_timeout = '120s'; LOCK TABLE revisions IN EXCLUSIVE MODE")
+            .execute(&mut *transaction)
+            .await
+            .map_err(Error::database(doing))?;
+        Ok(transaction)
+    }
+
+    /// A write to the tables of actions. Writers of actions follow one another, and do not wait for those of documents.
+    async fn write_actions(&self, doing: &'static str) -> Result<Transaction<'static, Postgres>, Error> {
+        let mut transaction = self.pool.begin().await.map_err(Error::database(doing))?;
+        sqlx::raw_sql("SET LOCAL lock_timeout = '120s'; LOCK TABLE actions IN EXCLUSIVE MODE")
             .execute(&mut *transaction)
             .await
             .map_err(Error::database(doing))?;

@@ -4,6 +4,8 @@
 //! every commit is synced: what was acknowledged is there also after a power cut. Writers of other processes wait for
 //! the write lock, which every write takes before it reads anything.
 
+#[path = "action_sql/store.rs"]
+mod actions;
 mod attached;
 mod keeping;
 mod migrations;
@@ -37,6 +39,12 @@ use crate::{
     sealing::{KeyId, SealingKeys},
     store::Store,
 };
+
+// The names under which the statements about actions know this back end.
+use SqliteConnection as Connection;
+use SqliteRow as DatabaseRow;
+use Sqlite as Db;
+use SqliteStore as Backend;
 
 /// How long a writer waits for the writers of other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -110,6 +118,11 @@ impl SqliteStore {
             .begin_with("BEGIN IMMEDIATE")
             .await
             .map_err(Error::database(doing))
+    }
+
+    /// A write to the tables of actions.
+    async fn write_actions(&self, doing: &'static str) -> Result<Transaction<'static, Sqlite>, Error> {
+        self.write(doing).await
     }
 
     /// A transaction that sees one state.

@@ -10,7 +10,7 @@ use crate::error::Error;
 const APPLICATION_ID: i64 = 0x4272_7468;
 
 /// Each step leads from the version before to its own; a step never changes once it was released.
-const STEPS: [&str; 1] = [include_str!("0001.sql")];
+const STEPS: [&str; 2] = [include_str!("0001.sql"), include_str!("0002.sql")];
 
 /// Takes the missing steps, all or none of them.
 pub(super) async fn migrate(writer: &SqlitePool, path: &Path) -> Result<(), Error> {

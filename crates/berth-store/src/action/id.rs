@@ -1,0 +1,90 @@
+//! Identifiers of actions: ULIDs, which sort by the time at which they were made.
+
+use std::{fmt, str::FromStr};
+
+/// Crockford's alphabet: no letter that looks like another or like a digit.
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// Characters of a ULID.
+const LENGTH: usize = 26;
+
+/// The identifier of an action.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ActionId(Box<str>);
+
+/// A text is no identifier of an action.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no identifier of an action: it has 26 characters from 0-9 and A-Z without I, L, O and U")]
+pub struct ActionIdError(pub String);
+
+impl ActionId {
+    /// From the time in microseconds since 1970 and 80 random bits.
+    pub fn new(now: i64, random: [u8; 10]) -> Self {
+        let milliseconds = u128::try_from(now / 1000).unwrap_or_default() & 0xffff_ffff_ffff;
+        let random = random.iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte));
+        let bits = milliseconds << 80 | random;
+        let digit = |place: usize| {
+            let five = usize::try_from(bits >> (5 * (LENGTH - 1 - place)) & 31).unwrap_or_default();
+            char::from(ALPHABET.get(five).copied().unwrap_or(b'0'))
+        };
+        Self((0..LENGTH).map(digit).collect::<String>().into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ActionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl FromStr for ActionId {
+    type Err = ActionIdError;
+
+    /// Small letters are read like capitals.
+    fn from_str(text: &str) -> Result<Self, ActionIdError> {
+        let upper = text.to_ascii_uppercase();
+        // 128 bits are 26 digits of five bits less two, so the first digit is small.
+        let fits = upper.len() == LENGTH
+            && upper.bytes().all(|byte| ALPHABET.contains(&byte))
+            && upper.bytes().next().is_some_and(|first| first <= b'7');
+        if fits {
+            Ok(Self(upper.into()))
+        } else {
+            Err(ActionIdError(text.to_owned()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identifier_is_a_ulid() {
+        // The example of the ULID specification: its time, and a random part of its own.
+        let id = ActionId::new(1_469_918_176_385_000, [0xff; 10]);
+        assert_eq!(id.as_str(), "01ARYZ6S41ZZZZZZZZZZZZZZZZ");
+        assert_eq!(ActionId::new(0, [0; 10]).as_str(), "0".repeat(26));
+        assert_eq!(id.as_str().to_lowercase().parse(), Ok(id));
+    }
+
+    #[test]
+    fn identifiers_sort_by_time() {
+        let mut ids: Vec<_> = (0..50).map(|step| ActionId::new(step * 1000, [(97 * step % 251) as u8; 10])).collect();
+        let in_order = ids.clone();
+        ids.sort();
+        assert_eq!(ids, in_order);
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for text in ["", "01ARYZ6S41", "01ARYZ6S41ZZZZZZZZZZZZZZZZZ", "81ARYZ6S41ZZZZZZZZZZZZZZZZ", "01ARYZ6S41ZZZZZZZZZZZZZZZU", "01ARYZ6S41ZZZZZZZZZZZZZZé"] {
+            assert!(text.parse::<ActionId>().is_err(), "{text}");
+        }
+    }
+}
