@@ -29,7 +29,9 @@ impl Origin {
     }
 
     pub(crate) fn from_column(text: &str) -> Result<Self, Error> {
-        let found = [Self::Action, Self::Task].into_iter().find(|origin| origin.as_str() == text);
+        let found = [Self::Action, Self::Task]
+            .into_iter()
+            .find(|origin| origin.as_str() == text);
         found.ok_or_else(|| Error::damaged(format!("{text} is no origin of an action")))
     }
 }
@@ -293,7 +295,12 @@ impl NewNote {
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         names::check("what a note is about", &self.about)?;
-        for text in [Some(&self.subject), Some(&self.kind), Some(&self.text), self.link.as_ref()] {
+        for text in [
+            Some(&self.subject),
+            Some(&self.kind),
+            Some(&self.text),
+            self.link.as_ref(),
+        ] {
             names::check_text("a note", text.map_or("", String::as_str))?;
         }
         Ok(())

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::{
     action::{
-        Action, ActionId, ActionPage, ActionValidation, AuditEntry, Begin, Claim, Command, Finished, Finishing, NewAction,
-        NewNote, Note, Subtask, SubtaskPage,
+        Action, ActionId, ActionPage, ActionValidation, AuditEntry, Begin, Claim, Command, Finished, Finishing,
+        NewAction, NewNote, Note, Subtask, SubtaskPage,
     },
     error::Error,
     store::Store,

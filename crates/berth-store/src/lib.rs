@@ -36,8 +36,8 @@ mod sqlite;
 mod store;
 
 pub use action::{
-    Action, ActionId, ActionIdError, ActionPage, ActionState, ActionValidation, AuditEntry, Begin, Claim, Command, Counts,
-    Finished, Finishing, NewAction, NewNote, Note, Origin, Subtask, SubtaskPage, SubtaskState, UnknownCommand,
+    Action, ActionId, ActionIdError, ActionPage, ActionState, ActionValidation, AuditEntry, Begin, Claim, Command,
+    Counts, Finished, Finishing, NewAction, NewNote, Note, Origin, Subtask, SubtaskPage, SubtaskState, UnknownCommand,
 };
 pub use action_store::{ActionStore, Database};
 pub use body::Digest;

@@ -2,9 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use crate::{
-    action_store::Database, error::Error, postgres::PostgresStore, sealing::SealingKeys, sqlite::SqliteStore,
-};
+use crate::{action_store::Database, error::Error, postgres::PostgresStore, sealing::SealingKeys, sqlite::SqliteStore};
 
 /// Opens `sqlite:PATH` or `postgres://…`, and brings the database to the schema of this program.
 ///

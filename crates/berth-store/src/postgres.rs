@@ -35,8 +35,8 @@ use crate::{
 // The names under which the statements about actions know this back end.
 use PgConnection as Connection;
 use PgRow as DatabaseRow;
-use PostgresStore as Backend;
 use Postgres as Db;
+use PostgresStore as Backend;
 
 /// Of one server. Several servers share a database, which has 100 by default.
 const CONNECTIONS: u32 = 8;

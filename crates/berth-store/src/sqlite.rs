@@ -41,9 +41,9 @@ use crate::{
 };
 
 // The names under which the statements about actions know this back end.
+use Sqlite as Db;
 use SqliteConnection as Connection;
 use SqliteRow as DatabaseRow;
-use Sqlite as Db;
 use SqliteStore as Backend;
 
 /// How long a writer waits for the writers of other processes.

@@ -75,7 +75,9 @@ mod tests {
 
     #[test]
     fn identifiers_sort_by_time() {
-        let mut ids: Vec<_> = (0..50).map(|step| ActionId::new(step * 1000, [(97 * step % 251) as u8; 10])).collect();
+        let mut ids: Vec<_> = (0..50)
+            .map(|step| ActionId::new(step * 1000, [(97 * step % 251) as u8; 10]))
+            .collect();
         let in_order = ids.clone();
         ids.sort();
         assert_eq!(ids, in_order);
@@ -83,7 +85,14 @@ mod tests {
 
     #[test]
     fn other_texts_are_refused() {
-        for text in ["", "01ARYZ6S41", "01ARYZ6S41ZZZZZZZZZZZZZZZZZ", "81ARYZ6S41ZZZZZZZZZZZZZZZZ", "01ARYZ6S41ZZZZZZZZZZZZZZZU", "01ARYZ6S41ZZZZZZZZZZZZZZé"] {
+        for text in [
+            "",
+            "01ARYZ6S41",
+            "01ARYZ6S41ZZZZZZZZZZZZZZZZZ",
+            "81ARYZ6S41ZZZZZZZZZZZZZZZZ",
+            "01ARYZ6S41ZZZZZZZZZZZZZZZU",
+            "01ARYZ6S41ZZZZZZZZZZZZZZé",
+        ] {
             assert!(text.parse::<ActionId>().is_err(), "{text}");
         }
     }

@@ -11,8 +11,8 @@ use sqlx::Row as _;
 use super::{Backend, Connection};
 use crate::{
     action::{
-        Action, ActionId, ActionPage, ActionValidation, AuditEntry, Begin, Claim, Command, Finished, Finishing, NewAction,
-        NewNote, Note, Subtask, SubtaskPage,
+        Action, ActionId, ActionPage, ActionValidation, AuditEntry, Begin, Claim, Command, Finished, Finishing,
+        NewAction, NewNote, Note, Subtask, SubtaskPage,
     },
     action_store::ActionStore,
     error::Error,
@@ -42,7 +42,9 @@ impl ActionStore for Backend {
         new.check()?;
         let mut transaction = self.write_actions(doing).await?;
         writes::refuse_beside(&mut transaction, &new.name, new.exclusive.as_deref(), None).await?;
-        writes::insert(&mut transaction, new).await.map_err(Error::database(doing))?;
+        writes::insert(&mut transaction, new)
+            .await
+            .map_err(Error::database(doing))?;
         writes::audit(&mut transaction, &new.id, "invoke", &new.user, new.now).await?;
         let action = require(&mut transaction, &new.id).await?;
         transaction.commit().await.map_err(Error::database(doing))?;
@@ -80,7 +82,10 @@ impl ActionStore for Backend {
             .bind(i64::from(page.limit))
             .bind(origin.as_str()),
         };
-        let found = query.fetch_all(&mut *transaction).await.map_err(Error::database(doing))?;
+        let found = query
+            .fetch_all(&mut *transaction)
+            .await
+            .map_err(Error::database(doing))?;
         found.iter().map(action_row).collect()
     }
 
@@ -203,11 +208,12 @@ impl ActionStore for Backend {
     async fn audit(&self, id: &ActionId) -> Result<Vec<AuditEntry>, Error> {
         let doing = "reading the audit of an action";
         let mut transaction = self.read(doing).await?;
-        let found = sqlx::query("SELECT id, command, user_name, created_at FROM action_audit WHERE action = $1 ORDER BY id")
-            .bind(id.as_str())
-            .fetch_all(&mut *transaction)
-            .await
-            .map_err(Error::database(doing))?;
+        let found =
+            sqlx::query("SELECT id, command, user_name, created_at FROM action_audit WHERE action = $1 ORDER BY id")
+                .bind(id.as_str())
+                .fetch_all(&mut *transaction)
+                .await
+                .map_err(Error::database(doing))?;
         let entry = |row: &super::DatabaseRow| {
             Ok(AuditEntry {
                 id: number(row.try_get(0).map_err(column)?)?,

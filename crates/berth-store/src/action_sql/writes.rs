@@ -23,12 +23,13 @@ pub(super) async fn refuse_beside(
     except: Option<&ActionId>,
 ) -> Result<(), Error> {
     let Some(group) = exclusive else { return Ok(()) };
-    let found = sqlx::query("SELECT id, name, state FROM actions WHERE exclusive = $1 AND finished_at IS NULL AND id <> $2")
-        .bind(group)
-        .bind(except.map_or("", ActionId::as_str))
-        .fetch_optional(connection)
-        .await
-        .map_err(Error::database("looking for conflicting actions"))?;
+    let found =
+        sqlx::query("SELECT id, name, state FROM actions WHERE exclusive = $1 AND finished_at IS NULL AND id <> $2")
+            .bind(group)
+            .bind(except.map_or("", ActionId::as_str))
+            .fetch_optional(connection)
+            .await
+            .map_err(Error::database("looking for conflicting actions"))?;
     let Some(row) = found else { return Ok(()) };
     Err(Conflict::ActionRunning {
         name: name.to_owned(),
@@ -42,7 +43,11 @@ pub(super) async fn refuse_beside(
 pub(super) async fn insert(connection: &mut Connection, new: &NewAction) -> Result<(), sqlx::Error> {
     let total = i64::try_from(new.nodes.len()).unwrap_or(i64::MAX);
     let done = new.nodes.is_empty();
-    let state = if done { ActionState::Success } else { ActionState::Pending };
+    let state = if done {
+        ActionState::Success
+    } else {
+        ActionState::Pending
+    };
     sqlx::query(
         "INSERT INTO actions (id, task_id, origin, name, parameters, user_name, context_marker, revision, \
             allow_intermediate, options, exclusive, state, begun, attempt, queued, running, succeeded, failed, stopped, \
@@ -327,7 +332,8 @@ pub(super) async fn finish(connection: &mut Connection, results: &[Finished], no
     for id in touched {
         let sum = |success: bool| {
             let of_action = results.iter().zip(&finishing.taken);
-            let count = of_action.filter(|(result, taken)| **taken && result.action == *id && result.success == success);
+            let count =
+                of_action.filter(|(result, taken)| **taken && result.action == *id && result.success == success);
             i64::try_from(count.count()).unwrap_or(i64::MAX)
         };
         sqlx::query(
@@ -365,7 +371,10 @@ pub(super) async fn purge(connection: &mut Connection, ended_before: i64) -> Res
         "DELETE FROM action_audit WHERE action IN (SELECT id FROM actions WHERE finished_at < $1)",
         "DELETE FROM subtasks WHERE action IN (SELECT id FROM actions WHERE finished_at < $1)",
     ] {
-        sqlx::query(statement).bind(ended_before).execute(&mut *connection).await?;
+        sqlx::query(statement)
+            .bind(ended_before)
+            .execute(&mut *connection)
+            .await?;
     }
     let removed = sqlx::query("DELETE FROM actions WHERE finished_at < $1")
         .bind(ended_before)

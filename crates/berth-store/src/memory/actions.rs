@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::MemoryStore;
 use crate::{
     action::{
-        Action, ActionId, ActionPage, ActionState, ActionValidation, AuditEntry, Begin, Claim, Command, Counts, Finished,
-        Finishing, NewAction, NewNote, Note, Subtask, SubtaskPage, SubtaskState,
+        Action, ActionId, ActionPage, ActionState, ActionValidation, AuditEntry, Begin, Claim, Command, Counts,
+        Finished, Finishing, NewAction, NewNote, Note, Subtask, SubtaskPage, SubtaskState,
     },
     action_store::ActionStore,
     body,
@@ -151,7 +151,11 @@ impl ActionStore for MemoryStore {
                 allow_intermediate_commits: new.allow_intermediate_commits,
                 options: new.options.clone(),
                 exclusive: new.exclusive.clone(),
-                state: if done { ActionState::Success } else { ActionState::Pending },
+                state: if done {
+                    ActionState::Success
+                } else {
+                    ActionState::Pending
+                },
                 attempt: 1,
                 counts: Counts::default(),
                 created_at: new.now,
@@ -176,9 +180,9 @@ impl ActionStore for MemoryStore {
     async fn task(&self, task_id: &str) -> Result<Action, Error> {
         let state = self.actions_state();
         let found = state.kept.values().find(|kept| kept.action.task_id == task_id);
-        found.map(Kept::shown).ok_or_else(|| Error::TaskNotFound {
-            id: task_id.to_owned(),
-        })
+        found
+            .map(Kept::shown)
+            .ok_or_else(|| Error::TaskNotFound { id: task_id.to_owned() })
     }
 
     async fn actions(&self, page: &ActionPage) -> Result<Vec<Action>, Error> {
@@ -225,7 +229,10 @@ impl ActionStore for MemoryStore {
             Command::Unpause if kept.begun => kept.action.state = ActionState::Running,
             Command::Unpause => kept.action.state = ActionState::Pending,
             Command::Stop => {
-                let queued = kept.nodes.iter_mut().filter(|node| node.subtask.state == SubtaskState::Queued);
+                let queued = kept
+                    .nodes
+                    .iter_mut()
+                    .filter(|node| node.subtask.state == SubtaskState::Queued);
                 for node in queued {
                     node.subtask.state = SubtaskState::Stopped;
                     node.subtask.finished_at = Some(now);
@@ -316,7 +323,9 @@ impl ActionStore for MemoryStore {
         let mut state = self.actions_state();
         let nodes = state.kept.values_mut().flat_map(|kept| &mut kept.nodes);
         let running = nodes.filter(|node| node.subtask.state == SubtaskState::Running);
-        let leases = running.filter_map(|node| node.lease.as_mut()).filter(|(who, _)| who == owner);
+        let leases = running
+            .filter_map(|node| node.lease.as_mut())
+            .filter(|(who, _)| who == owner);
         Ok(leases.map(|(_, end)| *end = until).count() as u64)
     }
 
@@ -339,7 +348,11 @@ impl ActionStore for MemoryStore {
             });
             finishing.taken.push(node.is_some());
             if let Some(Node { subtask, lease }) = node {
-                subtask.state = if result.success { SubtaskState::Succeeded } else { SubtaskState::Failed };
+                subtask.state = if result.success {
+                    SubtaskState::Succeeded
+                } else {
+                    SubtaskState::Failed
+                };
                 subtask.outcome = Some(result.outcome.clone());
                 subtask.finished_at = Some(now);
                 *lease = None;
@@ -406,7 +419,12 @@ impl ActionStore for MemoryStore {
     async fn purge_actions(&self, ended_before: i64) -> Result<u64, Error> {
         let mut state = self.actions_state();
         let old = |kept: &Kept| kept.action.finished_at.is_some_and(|ended| ended < ended_before);
-        let gone: Vec<ActionId> = state.kept.values().filter(|kept| old(kept)).map(|kept| kept.action.id.clone()).collect();
+        let gone: Vec<ActionId> = state
+            .kept
+            .values()
+            .filter(|kept| old(kept))
+            .map(|kept| kept.action.id.clone())
+            .collect();
         for id in &gone {
             state.kept.remove(id);
             state.audit.retain(|entry| entry.action != *id);
