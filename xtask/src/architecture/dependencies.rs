@@ -63,6 +63,11 @@ const NO_DATABASE_OR_SERVER: Forbidden = Forbidden {
     why: "the controllers keep nothing outside the cluster; documents are handed to them",
 };
 
+const NO_SERVER: Forbidden = Forbidden {
+    packages: &["axum", "reqwest"],
+    why: "requests come to it as values; how they are asked is its callers' business",
+};
+
 /// Every crate of `crates/` has a line here, so a new crate cannot come in without a decision.
 const RULES: &[Rule] = &[
     Rule {
@@ -132,6 +137,10 @@ const RULES: &[Rule] = &[
     Rule {
         crate_name: "berth-units",
         forbidden: &[NO_INPUT_OUTPUT, SMALL],
+    },
+    Rule {
+        crate_name: "berth-workflow",
+        forbidden: &[NO_SERVER],
     },
     Rule {
         crate_name: "berth-ztp",

@@ -1,0 +1,436 @@
+//! Labels on live Nodes: read, patch, and try again where that is of use.
+
+mod split;
+
+use std::{collections::HashMap, time::Duration};
+
+use k8s_openapi::api::core::v1::Node;
+use kube::{
+    Api, Client,
+    api::{ListParams, Patch, PatchParams},
+    core::{ObjectMeta, PartialObjectMeta, Status},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    node_labels::{LabelDiff, NodeState, Refusal, Requested, label_diff},
+    outcome::Outcome,
+    strategy::{LabelPolicy, Strategy},
+};
+
+/// Nodes in one answer of a list: few enough for the API server to take its time for others.
+const LIST_PAGE: u32 = 1000;
+
+/// How long to go on when the API server does not do what it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For how long one node is tried.
+    pub total: Duration,
+    /// The first pause; each further one is twice as long.
+    pub first_pause: Duration,
+    /// The longest pause.
+    pub longest_pause: Duration,
+}
+
+impl Patience {
+    /// For somebody who waits for the answer.
+    pub const SHORT: Self = Self {
+        total: Duration::from_secs(10),
+        first_pause: Duration::from_millis(50),
+        longest_pause: Duration::from_secs(1),
+    };
+    /// For an action, which has the time that Shipyard gives it.
+    pub const LONG: Self = Self {
+        total: Duration::from_mins(15),
+        first_pause: Duration::from_millis(50),
+        longest_pause: Duration::from_secs(5),
+    };
+}
+
+/// Why the labels of a Node are not as requested.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// There is no such Node; answered as 404.
+    #[error("Node {node} does not exist")]
+    NotFound {
+        /// Its name.
+        node: String,
+    },
+    /// Labels are not legal, or the API server does not take them; answered as 400. Nothing was changed.
+    #[error("{}", list(.0))]
+    Refused(Vec<Refusal>),
+    /// Somebody else changes the Node all the time; answered as 409.
+    #[error("Node {node} was changed by others again and again while its labels were to be written; try again")]
+    Conflict {
+        /// Its name.
+        node: String,
+    },
+    /// This program may not do it; answered as 503, since the caller cannot help it.
+    #[error("the cluster does not let Berth change Node {node}: {message}")]
+    Forbidden {
+        /// Its name.
+        node: String,
+        /// What the API server said.
+        message: String,
+    },
+    /// The API server cannot be reached or does not work; answered as 503.
+    #[error("the Kubernetes API does not answer: {message}")]
+    Unavailable {
+        /// What went wrong last.
+        message: String,
+    },
+    /// It was given up, because nobody wants the answer any more.
+    #[error("given up before it was done")]
+    GivenUp,
+}
+
+fn list(refusals: &[Refusal]) -> String {
+    let told: Vec<String> = refusals.iter().map(|it| format!("{}: {}", it.key, it.reason)).collect();
+    told.join("; ")
+}
+
+impl ApplyError {
+    /// The HTTP status that says the same.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::NotFound { .. } => 404,
+            Self::Refused(_) => 400,
+            Self::Conflict { .. } => 409,
+            Self::Forbidden { .. } | Self::Unavailable { .. } | Self::GivenUp => 503,
+        }
+    }
+}
+
+/// What to do after an answer that is not the wanted one.
+enum Trouble {
+    Missing,
+    /// Somebody was faster: read again.
+    Conflict,
+    /// The API server does not take what was sent.
+    Refused(String),
+    /// All Nodes are out of reach for this program.
+    Forbidden(String),
+    /// Wait, at least that long, and try again. The request may have been carried out or not.
+    Wait(Option<Duration>, String),
+}
+
+impl Trouble {
+    fn of(error: &kube::Error) -> Self {
+        let kube::Error::Api(status) = error else {
+            return Self::Wait(None, told(error));
+        };
+        match status.code {
+            404 => Self::Missing,
+            409 => Self::Conflict,
+            401 => Self::Forbidden(status.message.clone()),
+            403 if is_by_role(status) => Self::Forbidden(status.message.clone()),
+            400 | 403 | 413 | 415 | 422 => Self::Refused(status.message.clone()),
+            _ => {
+                let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+                let after = (seconds > 0).then(|| Duration::from_secs(seconds.into()));
+                Self::Wait(after, status.message.clone())
+            }
+        }
+    }
+}
+
+/// Whether the role of this program forbids it, rather than what was sent.
+fn is_by_role(status: &Status) -> bool {
+    status.message.contains("cannot patch resource") || status.message.contains("cannot get resource")
+}
+
+/// An error with all that caused it: the cause is what helps.
+fn told(error: &kube::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// Pauses that grow.
+struct Pauses<'a> {
+    patience: Patience,
+    stop: Option<&'a CancellationToken>,
+    next: Duration,
+    spent: Duration,
+}
+
+/// Why there is no further pause.
+enum Over {
+    NoTimeLeft,
+    Stopped,
+}
+
+impl<'a> Pauses<'a> {
+    fn new(patience: Patience, stop: Option<&'a CancellationToken>) -> Self {
+        Self {
+            patience,
+            stop,
+            next: patience.first_pause,
+            spent: Duration::ZERO,
+        }
+    }
+
+    async fn pause(&mut self, at_least: Option<Duration>) -> Result<(), Over> {
+        if self.spent >= self.patience.total {
+            return Err(Over::NoTimeLeft);
+        }
+        let pause = at_least.map_or(self.next, |least| least.max(self.next));
+        self.next = (self.next * 2).min(self.patience.longest_pause);
+        self.spent += pause;
+        let sleep = tokio::time::sleep(pause);
+        match self.stop {
+            None => sleep.await,
+            Some(stop) => tokio::select! {
+                () = stop.cancelled() => return Err(Over::Stopped),
+                () = sleep => {}
+            },
+        }
+        Ok(())
+    }
+}
+
+/// What is asked for one Node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order<'a> {
+    pub(crate) node: &'a str,
+    pub(crate) requested: &'a Requested,
+    pub(crate) strategy: Strategy,
+    pub(crate) patience: Patience,
+    /// Cancelled when nobody wants the answer any more. What is under way is finished; nothing is waited for.
+    pub(crate) stop: Option<&'a CancellationToken>,
+}
+
+/// The Nodes of a cluster.
+#[derive(Clone)]
+pub struct NodeClient {
+    api: Api<Node>,
+    policy: LabelPolicy,
+    params: PatchParams,
+}
+
+impl std::fmt::Debug for NodeClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NodeClient")
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+impl NodeClient {
+    /// The Nodes that a client reaches.
+    pub fn new(client: Client, policy: LabelPolicy) -> Self {
+        Self {
+            api: Api::all(client),
+            policy,
+            params: PatchParams {
+                field_manager: Some("berth".to_owned()),
+                ..PatchParams::default()
+            },
+        }
+    }
+
+    /// What holds for all nodes alike.
+    pub fn policy(&self) -> &LabelPolicy {
+        &self.policy
+    }
+
+    /// The labels of one Node.
+    ///
+    /// # Errors
+    /// [`ApplyError::NotFound`], [`ApplyError::Forbidden`], [`ApplyError::Unavailable`].
+    pub async fn read(&self, node: &str) -> Result<NodeState, ApplyError> {
+        self.read_within(node, &mut Pauses::new(Patience::SHORT, None)).await
+    }
+
+    async fn read_within(&self, node: &str, pauses: &mut Pauses<'_>) -> Result<NodeState, ApplyError> {
+        loop {
+            match self.api.get_metadata(node).await {
+                Ok(found) => return Ok(state(found.metadata)),
+                Err(error) => self.endure(node, Trouble::of(&error), pauses).await?,
+            }
+        }
+    }
+
+    /// The labels of all Nodes, by name.
+    ///
+    /// # Errors
+    /// [`ApplyError::Unavailable`].
+    pub async fn list(&self) -> Result<HashMap<String, NodeState>, ApplyError> {
+        let mut found = HashMap::new();
+        let mut params = ListParams::default().limit(LIST_PAGE);
+        loop {
+            let page = self
+                .api
+                .list_metadata(&params)
+                .await
+                .map_err(|error| ApplyError::Unavailable { message: told(&error) })?;
+            for PartialObjectMeta { metadata, .. } in page.items {
+                if let Some(name) = metadata.name.clone() {
+                    found.insert(name, state(metadata));
+                }
+            }
+            match page.metadata.continue_ {
+                Some(token) if !token.is_empty() => params = params.continue_token(&token),
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Makes the labels of a Node follow what is requested: all of it, or nothing.
+    ///
+    /// # Errors
+    /// See [`ApplyError`]. Nothing was changed then, unless the API server went away while it was asked.
+    pub async fn put(
+        &self,
+        node: &str,
+        requested: &Requested,
+        strategy: Strategy,
+        dry_run: bool,
+    ) -> Result<(LabelDiff, Outcome), ApplyError> {
+        if dry_run {
+            let state = self.read(node).await?;
+            let diff = label_diff(&state, requested, strategy, &self.policy);
+            if !diff.refused.is_empty() {
+                return Err(ApplyError::Refused(diff.refused));
+            }
+            let outcome = Outcome::of(&diff, &state);
+            return Ok((diff, outcome));
+        }
+        let refused = label_diff(&NodeState::default(), requested, strategy, &self.policy).refused;
+        if !refused.is_empty() {
+            return Err(ApplyError::Refused(refused));
+        }
+        let order = Order {
+            node,
+            requested,
+            strategy,
+            patience: Patience::SHORT,
+            stop: None,
+        };
+        match self.write(order, None).await? {
+            Written::Done(diff, state) => {
+                let outcome = Outcome::of(&diff, &state);
+                Ok((diff, outcome))
+            }
+            Written::Refused(keys, reason) => Err(ApplyError::Refused(
+                keys.into_iter()
+                    .map(|key| Refusal {
+                        key,
+                        reason: reason.clone(),
+                    })
+                    .collect(),
+            )),
+        }
+    }
+
+    /// Does as much of an order as can be done, and says what that was. `known` is the Node as a list showed it.
+    pub(crate) async fn relabel(&self, order: Order<'_>, known: Option<NodeState>) -> Result<Outcome, ApplyError> {
+        match self.write(order, known).await? {
+            Written::Done(diff, state) => Ok(Outcome::of(&diff, &state)),
+            Written::Refused(..) => self.relabel_by_parts(order).await,
+        }
+    }
+
+    /// One patch, tried until it is taken or refused.
+    async fn write(&self, order: Order<'_>, mut known: Option<NodeState>) -> Result<Written, ApplyError> {
+        let Order {
+            node,
+            requested,
+            strategy,
+            patience,
+            stop,
+        } = order;
+        let mut pauses = Pauses::new(patience, stop);
+        // A patch whose answer was lost: it may have been carried out.
+        let mut unsure: Option<(LabelDiff, NodeState)> = None;
+        loop {
+            let listed = known.is_some();
+            let state = match known.take() {
+                Some(state) => state,
+                None => self.read_within(node, &mut pauses).await?,
+            };
+            let diff = label_diff(&state, requested, strategy, &self.policy);
+            let Some(patch) = diff.merge_patch(&state) else {
+                // Whether nothing is to be done is not decided by what was true a while ago.
+                if listed {
+                    continue;
+                }
+                return Ok(match unsure {
+                    Some((sent, before)) if holds(&sent, &state) => Written::Done(
+                        LabelDiff {
+                            refused: diff.refused,
+                            ..sent
+                        },
+                        before,
+                    ),
+                    _ => Written::Done(diff, state),
+                });
+            };
+            match self.api.patch_metadata(node, &self.params, &Patch::Merge(&patch)).await {
+                Ok(_) => return Ok(Written::Done(diff, state)),
+                Err(error) => match Trouble::of(&error) {
+                    Trouble::Refused(reason) => return Ok(Written::Refused(diff.keys(), reason)),
+                    trouble => {
+                        if matches!(trouble, Trouble::Wait(..)) {
+                            unsure = Some((diff, state));
+                        }
+                        self.endure(node, trouble, &mut pauses).await?;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Waits where waiting helps.
+    async fn endure(&self, node: &str, trouble: Trouble, pauses: &mut Pauses<'_>) -> Result<(), ApplyError> {
+        let node = node.to_owned();
+        let (least, error) = match trouble {
+            Trouble::Missing => return Err(ApplyError::NotFound { node }),
+            Trouble::Forbidden(message) | Trouble::Refused(message) => {
+                return Err(ApplyError::Forbidden { node, message });
+            }
+            Trouble::Conflict => (None, ApplyError::Conflict { node }),
+            Trouble::Wait(least, message) => (least, ApplyError::Unavailable { message }),
+        };
+        tracing::debug!(error = &error as &dyn std::error::Error, "trying again");
+        match pauses.pause(least).await {
+            Ok(()) => Ok(()),
+            Err(Over::NoTimeLeft) => Err(error),
+            Err(Over::Stopped) => Err(ApplyError::GivenUp),
+        }
+    }
+}
+
+/// What came of one patch.
+enum Written {
+    Done(LabelDiff, NodeState),
+    /// The API server does not take it; these keys were in it.
+    Refused(std::collections::BTreeSet<String>, String),
+}
+
+/// Whether a Node is as a patch would have made it.
+fn holds(sent: &LabelDiff, state: &NodeState) -> bool {
+    let written = sent.set.iter().chain(&sent.change);
+    written
+        .into_iter()
+        .all(|(key, value)| state.labels.get(key) == Some(value))
+        && !sent.remove.iter().any(|key| state.labels.contains_key(key))
+}
+
+fn state(metadata: ObjectMeta) -> NodeState {
+    NodeState {
+        resource_version: metadata.resource_version,
+        uid: metadata.uid,
+        ..NodeState::new(
+            metadata.labels.unwrap_or_default(),
+            &metadata.annotations.unwrap_or_default(),
+        )
+    }
+}

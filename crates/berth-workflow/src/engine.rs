@@ -1,0 +1,157 @@
+//! The engine: it takes nodes of actions, makes their labels right, and files what came of each.
+//!
+//! Everything that must not be lost is in the store. A node is claimed by a lease before it is touched, its outcome is
+//! filed under the fence of that claim, and the patch that changes it says the same whoever sends it. So the engine can be
+//! killed at any moment, several can work on one store, and every node has one outcome.
+
+mod begin;
+mod brake;
+mod dispatch;
+mod event;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use berth_store::ActionStore;
+use kube::Client;
+use tokio::sync::{Notify, broadcast, mpsc};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use brake::{Brake, TooMany};
+pub use event::Event;
+
+use crate::{
+    apply::{NodeClient, Patience},
+    strategy::LabelPolicy,
+};
+
+/// Where the time comes from: microseconds since 1970.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// Events that a slow listener may be behind before it misses some.
+const EVENTS: usize = 4096;
+
+/// How an engine works.
+#[derive(Clone)]
+pub struct EngineOptions {
+    /// The name under which nodes are claimed. It differs between engines that run at a time, and stays the same for one
+    /// that starts again, so that it need not wait for its own leases to end.
+    pub owner: String,
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// How many nodes are worked on at a time.
+    pub concurrency: u32,
+    /// How long a node is held without a sign of life.
+    pub lease: Duration,
+    /// How often the store is looked at for what other servers did.
+    pub poll: Duration,
+    /// How long one node is tried.
+    pub patience: Patience,
+    /// What holds for all nodes alike.
+    pub policy: LabelPolicy,
+    /// How long nodes that were begun are waited for when the engine is told to end.
+    pub grace: Duration,
+}
+
+impl EngineOptions {
+    /// The usual settings.
+    pub fn new(owner: impl Into<String>, clock: Clock) -> Self {
+        Self {
+            owner: owner.into(),
+            clock,
+            concurrency: 64,
+            lease: Duration::from_secs(30),
+            poll: Duration::from_secs(1),
+            patience: Patience::LONG,
+            policy: LabelPolicy::default(),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+impl fmt::Debug for EngineOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineOptions")
+            .field("owner", &self.owner)
+            .field("concurrency", &self.concurrency)
+            .field("lease", &self.lease)
+            .field("poll", &self.poll)
+            .field("patience", &self.patience)
+            .field("policy", &self.policy)
+            .field("grace", &self.grace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Carries actions out.
+#[derive(Debug)]
+pub struct Engine {
+    store: Arc<dyn ActionStore>,
+    nodes: NodeClient,
+    options: EngineOptions,
+    events: broadcast::Sender<Event>,
+    wake: Notify,
+}
+
+impl Engine {
+    /// An engine that does nothing yet.
+    pub fn new(store: Arc<dyn ActionStore>, client: Client, options: EngineOptions) -> Self {
+        Self {
+            nodes: NodeClient::new(client, options.policy.clone()),
+            store,
+            options,
+            events: broadcast::Sender::new(EVENTS),
+            wake: Notify::new(),
+        }
+    }
+
+    /// What happens from now on. Outcomes of nodes are told by the engine that worked on them; how actions stand is told
+    /// by every engine on the store.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    /// The Nodes of the cluster.
+    pub fn nodes(&self) -> &NodeClient {
+        &self.nodes
+    }
+
+    /// Says that there is something to do, so that it is done at once.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Works until it is told to end. Nodes that were begun are finished then, and the rest is left to whoever comes next.
+    ///
+    /// Dropping the future is like killing the process: everything ends at once, and nothing is lost.
+    pub async fn run(&self, cancel: CancellationToken) {
+        let (results, filed) = mpsc::channel(EVENTS);
+        let done = CancellationToken::new();
+        let dispatch = async {
+            dispatch::dispatch(self, &cancel, results).await;
+            done.cancel();
+        };
+        futures::join!(dispatch, dispatch::file(self, filed), dispatch::renew(self, &done));
+        // Who comes next need not wait for leases of ours to end.
+        if let Err(error) = self.store.give_back(&self.options.owner, self.now()).await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "nodes could not be given back"
+            );
+        }
+    }
+
+    fn now(&self) -> i64 {
+        (self.options.clock)()
+    }
+
+    /// When a lease that is taken now ends.
+    fn lease_end(&self) -> i64 {
+        let lease = i64::try_from(self.options.lease.as_micros()).unwrap_or(i64::MAX);
+        self.now().saturating_add(lease)
+    }
+
+    fn tell(&self, event: Event) {
+        // That nobody listens is no error.
+        let _ = self.events.send(event);
+    }
+}

@@ -1,0 +1,98 @@
+//! The look at an action before its first node.
+
+use std::collections::HashMap;
+
+use berth_store::{Action, Begin, SubtaskPage, SubtaskState};
+use futures::{StreamExt as _, TryStreamExt as _};
+
+use super::{Brake, Engine, Event};
+use crate::{
+    apply::ApplyError,
+    node_labels::{NodeState, Requested, label_diff},
+    strategy::Strategy,
+    submit::{ActionOptions, SubmitError},
+};
+
+/// Up to so many nodes are read one by one; for more the list of all is cheaper.
+const READ_SINGLY: usize = 16;
+
+/// The labels that a node of an action is to carry.
+pub(super) fn requested(work: &serde_json::Value) -> Requested {
+    let labels = work.get("labels").and_then(serde_json::Value::as_object);
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    labels
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key.clone(), text(value)))
+        .collect()
+}
+
+pub(super) fn options(action: &serde_json::Value) -> ActionOptions {
+    serde_json::from_value(action.clone()).unwrap_or_default()
+}
+
+/// Lets an action run, or holds it because it would remove too much. Gives what was learned of the Nodes.
+pub(super) async fn begin(engine: &Engine, action: &Action) -> Result<HashMap<String, NodeState>, SubmitError> {
+    let options = options(&action.options);
+    let subtasks = engine.store.subtasks(&action.id, SubtaskPage::ALL).await?;
+    let open = subtasks.iter().filter(|subtask| subtask.state == SubtaskState::Queued);
+    let work: Vec<(&str, Requested)> = open
+        .map(|subtask| (subtask.node.as_str(), requested(&subtask.work)))
+        .collect();
+    let mut known = if work.len() > READ_SINGLY {
+        engine.nodes.list().await?
+    } else {
+        read_singly(engine, &work).await?
+    };
+    let mut brake = Brake {
+        removed: removals(engine, &work, &known, options.strategy),
+        owned: owned(&known),
+    };
+    let asks = !options.allow_mass_removal && options.strategy != Strategy::Promenade && !brake.is_few();
+    if asks && work.len() <= READ_SINGLY {
+        known = engine.nodes.list().await?;
+        brake.owned = owned(&known);
+    }
+    let begin = match brake.check() {
+        Err(too_many) if asks => Begin::Hold {
+            reason: too_many.to_string(),
+        },
+        _ => Begin::Run,
+    };
+    let action = engine.store.begin_action(&action.id, &begin, engine.now()).await?;
+    engine.tell(Event::of(&action));
+    Ok(known)
+}
+
+async fn read_singly(engine: &Engine, work: &[(&str, Requested)]) -> Result<HashMap<String, NodeState>, ApplyError> {
+    let read = work.iter().map(|(node, _)| async move {
+        match engine.nodes.read(node).await {
+            Ok(state) => Ok(Some(((*node).to_owned(), state))),
+            Err(ApplyError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    });
+    let found: Vec<Option<(String, NodeState)>> = futures::stream::iter(read)
+        .buffer_unordered(READ_SINGLY)
+        .try_collect()
+        .await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn removals(
+    engine: &Engine,
+    work: &[(&str, Requested)],
+    known: &HashMap<String, NodeState>,
+    strategy: Strategy,
+) -> usize {
+    let policy = engine.nodes.policy();
+    let of_node = |(node, requested): &(&str, Requested)| {
+        let state = known.get(*node)?;
+        Some(label_diff(state, requested, strategy, policy).owned_removals(state))
+    };
+    work.iter().filter_map(of_node).sum()
+}
+
+fn owned(known: &HashMap<String, NodeState>) -> usize {
+    known.values().map(|state| state.owned.len()).sum()
+}

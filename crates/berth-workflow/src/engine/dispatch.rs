@@ -1,0 +1,230 @@
+//! The loops of the engine: who gets which node, filing results, and holding on to leases.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use berth_store::{Action, ActionId, ActionState, Claim, Error, Finished};
+use tokio::{sync::mpsc, task::JoinSet, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::{Engine, Event, begin};
+use crate::{
+    apply::{ApplyError, NodeClient, Order, Patience},
+    node_labels::NodeState,
+    outcome::Outcome,
+};
+
+/// Results that are filed in one transaction at most.
+const BATCH: usize = 256;
+
+/// A result, and the node that it is about.
+pub(super) type Filed = (Finished, String, Outcome);
+
+/// What the engine knows of the actions that are open.
+#[derive(Default)]
+struct Open {
+    /// How each stood when it was looked at last.
+    seen: HashMap<ActionId, Action>,
+    /// Cancelled when somebody stops the action, so that nobody waits for an API server in vain.
+    stops: HashMap<ActionId, CancellationToken>,
+    /// Nodes as a list showed them before the action began. Each is used once.
+    known: HashMap<ActionId, HashMap<String, NodeState>>,
+    /// Actions that are looked at before they begin.
+    beginning: HashSet<ActionId>,
+}
+
+/// Hands nodes to workers until it is told to end.
+pub(super) async fn dispatch(engine: &Engine, cancel: &CancellationToken, results: mpsc::Sender<Filed>) {
+    let options = &engine.options;
+    let mut workers: JoinSet<()> = JoinSet::new();
+    let mut open = Open::default();
+    let mut beginnings = futures::stream::FuturesUnordered::new();
+    let full = usize::try_from(options.concurrency.max(1)).unwrap_or(usize::MAX);
+    let refill = full.div_ceil(2);
+    let (mut look, mut idle, mut poll_at) = (true, false, Instant::now());
+    if let Err(error) = engine.store.give_back(&options.owner, engine.now()).await {
+        complain("taking up the work of an earlier run", &error);
+    }
+    while !cancel.is_cancelled() {
+        if look {
+            match engine.store.open_actions().await {
+                Ok(actions) => {
+                    for action in open.update(engine, actions) {
+                        beginnings.push(async move { (action.id.clone(), begin::begin(engine, &action).await) });
+                    }
+                }
+                Err(error) => complain("looking for actions", &error),
+            }
+            poll_at = Instant::now() + options.poll;
+            idle = false;
+        }
+        if !idle && workers.len() <= refill {
+            let free = u32::try_from(full.saturating_sub(workers.len())).unwrap_or(u32::MAX);
+            match engine
+                .store
+                .claim(&options.owner, free, engine.now(), engine.lease_end())
+                .await
+            {
+                Ok(claims) => {
+                    idle = claims.is_empty();
+                    for claim in claims {
+                        open.start(engine, &mut workers, claim, &results);
+                    }
+                }
+                Err(error) => {
+                    complain("claiming nodes", &error);
+                    idle = true;
+                }
+            }
+        }
+        look = tokio::select! {
+            () = cancel.cancelled() => break,
+            () = engine.wake.notified() => true,
+            () = tokio::time::sleep_until(poll_at) => true,
+            Some((id, begun)) = futures::StreamExt::next(&mut beginnings) => {
+                open.beginning.remove(&id);
+                match begun {
+                    Ok(known) => { open.known.insert(id, known); idle = false; }
+                    // It is tried again at the next look.
+                    Err(error) => complain("beginning an action", &error),
+                }
+                false
+            }
+            Some(_) = workers.join_next() => false,
+        };
+    }
+    // What was begun is brought to its end, if that does not take too long.
+    let finish = async { while workers.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(options.grace, finish).await;
+}
+
+fn complain(doing: &'static str, error: &(dyn std::error::Error + 'static)) {
+    tracing::warn!(error, doing, "the engine could not do it; it will try again");
+}
+
+impl Open {
+    /// Takes notice of what is open, tells what changed, and gives the actions that are to begin.
+    fn update(&mut self, engine: &Engine, actions: Vec<Action>) -> Vec<Action> {
+        let ids: HashSet<ActionId> = actions.iter().map(|action| action.id.clone()).collect();
+        self.seen.retain(|id, _| ids.contains(id));
+        self.stops.retain(|id, _| ids.contains(id));
+        self.known.retain(|id, _| ids.contains(id));
+        let mut new = Vec::new();
+        for action in actions {
+            if action.state == ActionState::Stopping {
+                self.stop(&action.id).cancel();
+            }
+            if action.state == ActionState::Pending && self.beginning.insert(action.id.clone()) {
+                new.push(action.clone());
+            }
+            if self.seen.get(&action.id) != Some(&action) {
+                engine.tell(Event::of(&action));
+                self.seen.insert(action.id.clone(), action);
+            }
+        }
+        new
+    }
+
+    fn stop(&mut self, id: &ActionId) -> &CancellationToken {
+        self.stops.entry(id.clone()).or_default()
+    }
+
+    fn start(&mut self, engine: &Engine, workers: &mut JoinSet<()>, claim: Claim, results: &mpsc::Sender<Filed>) {
+        let known = self
+            .known
+            .get_mut(&claim.action)
+            .and_then(|known| known.remove(&claim.node));
+        let stop = self.stop(&claim.action).clone();
+        let (nodes, patience, results) = (engine.nodes.clone(), engine.options.patience, results.clone());
+        workers.spawn(async move {
+            let outcome = work(&nodes, &claim, known, patience, &stop).await;
+            let finished = Finished {
+                action: claim.action,
+                ordinal: claim.ordinal,
+                fence: claim.fence,
+                success: outcome.success,
+                outcome: serde_json::to_value(&outcome).unwrap_or_default(),
+            };
+            // Nobody takes it when the engine is gone, and then the node is tried again.
+            let _ = results.send((finished, claim.node, outcome)).await;
+        });
+    }
+}
+
+async fn work(
+    nodes: &NodeClient,
+    claim: &Claim,
+    known: Option<NodeState>,
+    patience: Patience,
+    stop: &CancellationToken,
+) -> Outcome {
+    let requested = begin::requested(&claim.work);
+    let order = Order {
+        node: &claim.node,
+        requested: &requested,
+        strategy: begin::options(&claim.options).strategy,
+        patience,
+        stop: Some(stop),
+    };
+    let failed = match nodes.relabel(order, known).await {
+        Ok(outcome) => return outcome,
+        Err(ApplyError::GivenUp) => "the action was stopped while the Kubernetes API did not answer".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Outcome::failed(failed)
+}
+
+/// Files results as they come, those that come together in one transaction.
+pub(super) async fn file(engine: &Engine, mut filed: mpsc::Receiver<Filed>) {
+    let mut batch: Vec<Filed> = Vec::new();
+    while filed.recv_many(&mut batch, BATCH).await > 0 {
+        let (results, told): (Vec<Finished>, Vec<(String, Outcome)>) = batch
+            .drain(..)
+            .map(|(finished, node, outcome)| (finished, (node, outcome)))
+            .unzip();
+        let mut pause = Duration::from_millis(50);
+        let finishing = loop {
+            match engine.store.finish(&results, engine.now()).await {
+                Ok(finishing) => break finishing,
+                // A result is not lost while this process lives, and is found again by trying when it does not.
+                Err(error) => complain("filing results", &error),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(5));
+        };
+        for ((result, taken), (node, outcome)) in results.iter().zip(finishing.taken).zip(told) {
+            if taken {
+                engine.tell(Event::Node {
+                    action: result.action.to_string(),
+                    node,
+                    outcome: Box::new(outcome),
+                });
+            } else {
+                tracing::info!(
+                    node,
+                    "somebody else has worked on the node in the meantime; this result does not count"
+                );
+            }
+        }
+        for action in &finishing.actions {
+            engine.tell(Event::of(action));
+        }
+    }
+}
+
+/// Holds on to leases for as long as the engine lives.
+pub(super) async fn renew(engine: &Engine, done: &CancellationToken) {
+    let every = engine.options.lease / 3;
+    loop {
+        tokio::select! {
+            () = done.cancelled() => return,
+            () = tokio::time::sleep(every) => {}
+        }
+        let renewed: Result<u64, Error> = engine.store.renew(&engine.options.owner, engine.lease_end()).await;
+        if let Err(error) = renewed {
+            complain("renewing leases", &error);
+        }
+    }
+}

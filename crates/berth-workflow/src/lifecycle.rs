@@ -1,0 +1,102 @@
+//! Actions in the words of Shipyard.
+
+use berth_store::{Action, ActionState};
+
+/// The lifecycle that Shipyard shows for the state of a run, whatever its case.
+pub fn lifecycle(state: &str) -> String {
+    let upper = state.to_uppercase();
+    match upper.as_str() {
+        "QUEUED" | "SCHEDULED" | "NONE" => "Pending",
+        "RUNNING" | "UP_FOR_RETRY" => "Processing",
+        "SUCCESS" => "Complete",
+        "SHUTDOWN" | "FAILED" | "UPSTREAM_FAILED" | "SKIPPED" | "REMOVED" => "Failed",
+        "PAUSED" => "Paused",
+        _ => return format!("Unknown ({upper})"),
+    }
+    .to_owned()
+}
+
+/// One step of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its name.
+    pub id: &'static str,
+    /// Its place, from 1.
+    pub index: u32,
+    /// How it stands; nothing when it was not begun.
+    pub state: Option<&'static str>,
+    /// When it was begun, in microseconds since 1970.
+    pub started_at: Option<i64>,
+    /// When it ended.
+    pub finished_at: Option<i64>,
+    /// How often it was tried.
+    pub tries: u32,
+    /// What does it, in the place where Airflow names a class.
+    pub operator: &'static str,
+}
+
+/// The steps of an action, in their order. All but the last are done before the action is kept, so they have succeeded.
+pub fn steps(action: &Action) -> Vec<Step> {
+    let before = [
+        ("dag_concurrency_check", "ConcurrencyCheck"),
+        ("get_rendered_doc", "RenderedDocuments"),
+        ("validate_site_design", "ValidateSiteDesign"),
+    ];
+    let mut steps: Vec<Step> = before
+        .into_iter()
+        .zip(1..)
+        .map(|((id, operator), index)| Step {
+            id,
+            index,
+            state: Some("success"),
+            started_at: Some(action.created_at),
+            finished_at: Some(action.created_at),
+            tries: 1,
+            operator,
+        })
+        .collect();
+    let state = match action.state {
+        ActionState::Pending => None,
+        // What was begun goes on; the action, not the step, is paused.
+        ActionState::Paused if action.counts.running == 0 => Some("queued"),
+        ActionState::Running | ActionState::Paused | ActionState::Stopping => Some("running"),
+        ActionState::Success => Some("success"),
+        ActionState::Failed => Some("failed"),
+    };
+    steps.push(Step {
+        id: "relabel_nodes",
+        index: 4,
+        state,
+        started_at: action.started_at,
+        finished_at: action.finished_at,
+        tries: action.attempt,
+        operator: "RelabelNodes",
+    });
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_told_as_shipyard_tells_them() {
+        for (state, told) in [
+            ("scheduled", "Pending"),
+            ("queued", "Pending"),
+            ("none", "Pending"),
+            ("running", "Processing"),
+            ("up_for_retry", "Processing"),
+            ("success", "Complete"),
+            ("shutdown", "Failed"),
+            ("failed", "Failed"),
+            ("upstream_failed", "Failed"),
+            ("skipped", "Failed"),
+            ("removed", "Failed"),
+            ("paused", "Paused"),
+            ("odd", "Unknown (ODD)"),
+        ] {
+            assert_eq!(lifecycle(state), told, "{state}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! What the labels of one Node need. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use berth_labels::{Conflict, Label, LabelSet, OwnershipDiff, promenade_diff};
+use berth_site::OWNED_LABELS;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::strategy::{LabelPolicy, Strategy};
+
+/// Requested labels; `None` asks for the key to be removed.
+pub type Requested = BTreeMap<String, Option<String>>;
+
+/// The labels of a Node, and which of them Berth set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeState {
+    /// `metadata.labels`.
+    pub labels: BTreeMap<String, String>,
+    /// The labels that Berth applied last, from the annotation.
+    pub owned: BTreeMap<String, String>,
+    /// The version that was read.
+    pub resource_version: Option<String>,
+    /// Which object it is: one that was created anew under the name is another one.
+    pub uid: Option<String>,
+}
+
+impl NodeState {
+    /// From the labels and annotations of a Node. An annotation that cannot be read owns nothing; a list of keys owns
+    /// them whatever their values are.
+    pub fn new(labels: BTreeMap<String, String>, annotations: &BTreeMap<String, String>) -> Self {
+        let text = annotations.get(OWNED_LABELS).map_or("", String::as_str);
+        let owned = serde_json::from_str(text).unwrap_or_else(|_| {
+            let keys: Vec<String> = serde_json::from_str(text).unwrap_or_default();
+            let owned = keys
+                .into_iter()
+                .filter_map(|key| Some((key.clone(), labels.get(&key)?.clone())));
+            owned.collect()
+        });
+        Self {
+            labels,
+            owned,
+            resource_version: None,
+            uid: None,
+        }
+    }
+}
+
+/// A key that cannot be given, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The key.
+    pub key: String,
+    /// What is wrong with it or with its value.
+    pub reason: String,
+}
+
+/// What a Node's labels need, key by key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelDiff {
+    /// To add.
+    pub set: BTreeMap<String, String>,
+    /// To change to these values.
+    pub change: BTreeMap<String, String>,
+    /// To remove.
+    pub remove: BTreeSet<String>,
+    /// Requested, and already right.
+    pub keep: BTreeSet<String>,
+    /// Not requested, and left because they belong to somebody else.
+    pub protected: BTreeSet<String>,
+    /// Requested otherwise than somebody else has set them; left as they are.
+    pub conflicts: Vec<Conflict>,
+    /// Not legal; left out.
+    pub refused: Vec<Refusal>,
+    /// What the annotation is to say afterwards; nothing where the strategy keeps none.
+    pub owned: Option<BTreeMap<String, String>>,
+}
+
+/// What to do to a Node so that it carries what is requested.
+pub fn label_diff(state: &NodeState, requested: &Requested, strategy: Strategy, policy: &LabelPolicy) -> LabelDiff {
+    let (legal, refused) = legal(requested);
+    let mut diff = match strategy {
+        Strategy::Mirror => mirror(state, &legal, policy),
+        Strategy::Owned => owned(state, &legal, policy),
+        Strategy::Promenade => promenade(state, &legal),
+    };
+    // A key that is refused is asked for all the same: the one on the Node stays.
+    for Refusal { key, .. } in &refused {
+        diff.remove.remove(key);
+        if state.labels.contains_key(key) {
+            diff.keep.insert(key.clone());
+        }
+    }
+    diff.refused = refused;
+    if strategy != Strategy::Promenade {
+        diff.owned = Some(owned_after(state, &diff));
+    }
+    diff
+}
+
+/// Parts what Kubernetes takes from what it does not. A removal of a key that cannot exist is refused as well.
+fn legal(requested: &Requested) -> (Requested, Vec<Refusal>) {
+    let (mut legal, mut refused) = (Requested::new(), Vec::new());
+    for (key, value) in requested {
+        match Label::parse_parts(key, value.as_deref().unwrap_or_default()) {
+            Ok(_) => {
+                legal.insert(key.clone(), value.clone());
+            }
+            Err(error) => refused.push(Refusal {
+                key: key.clone(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+    (legal, refused)
+}
+
+fn mirror(state: &NodeState, requested: &Requested, policy: &LabelPolicy) -> LabelDiff {
+    let mut diff = LabelDiff::default();
+    for (key, value) in requested {
+        match (value, state.labels.get(key)) {
+            (Some(value), None) => {
+                diff.set.insert(key.clone(), value.clone());
+            }
+            (Some(value), Some(live)) if value != live => {
+                diff.change.insert(key.clone(), value.clone());
+            }
+            (Some(_), Some(_)) => {
+                diff.keep.insert(key.clone());
+            }
+            (None, Some(_)) => {
+                diff.remove.insert(key.clone());
+            }
+            (None, None) => {}
+        }
+    }
+    for (key, live) in &state.labels {
+        if requested.contains_key(key) {
+            continue;
+        }
+        // What Berth set and nobody changed since is Berth's, whatever its domain.
+        if policy.is_protected(key) && state.owned.get(key) != Some(live) {
+            diff.protected.insert(key.clone());
+        } else {
+            diff.remove.insert(key.clone());
+        }
+    }
+    diff
+}
+
+fn owned(state: &NodeState, requested: &Requested, policy: &LabelPolicy) -> LabelDiff {
+    let wanted: BTreeMap<String, String> = requested
+        .iter()
+        .filter_map(|(key, value)| Some((key.clone(), value.clone()?)))
+        .collect();
+    // Everything in it was found legal.
+    let declared = LabelSet::try_from_map(&wanted).unwrap_or_default();
+    let found = OwnershipDiff::compute(
+        &declared,
+        &state.owned,
+        &state.labels,
+        policy.conflicts,
+        &BTreeSet::new(),
+    );
+    let (keep, protected) = found.keep.into_iter().partition(|key| wanted.contains_key(key));
+    LabelDiff {
+        set: found.set.to_map(),
+        change: found.change.to_map(),
+        remove: found.remove,
+        keep,
+        protected,
+        conflicts: found.conflicts,
+        ..LabelDiff::default()
+    }
+}
+
+fn promenade(state: &NodeState, requested: &Requested) -> LabelDiff {
+    let mut diff = LabelDiff::default();
+    let patch = promenade_diff(&state.labels, requested);
+    for (key, value) in &patch {
+        match (value, state.labels.contains_key(key)) {
+            (Some(value), false) => {
+                diff.set.insert(key.clone(), value.clone());
+            }
+            (Some(value), true) => {
+                diff.change.insert(key.clone(), value.clone());
+            }
+            // Promenade sends a null for a key that is not there too, which changes nothing.
+            (None, _) => {
+                diff.remove.insert(key.clone());
+            }
+        }
+    }
+    for key in state.labels.keys().filter(|key| !patch.contains_key(*key)) {
+        let group = if requested.contains_key(key) {
+            &mut diff.keep
+        } else {
+            &mut diff.protected
+        };
+        group.insert(key.clone());
+    }
+    diff
+}
+
+/// What Berth owns once the diff is applied: what it owned and still has its value, and what it writes now.
+fn owned_after(state: &NodeState, diff: &LabelDiff) -> BTreeMap<String, String> {
+    let still = state
+        .owned
+        .iter()
+        .filter(|(key, value)| state.labels.get(*key) == Some(value) && !diff.remove.contains(*key));
+    let written = diff.set.iter().chain(&diff.change);
+    still
+        .chain(written)
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+impl LabelDiff {
+    /// Whether nothing is to be written.
+    pub fn is_noop(&self) -> bool {
+        self.set.is_empty() && self.change.is_empty() && self.remove.is_empty()
+    }
+
+    /// How many labels that Berth owns would go.
+    pub fn owned_removals(&self, state: &NodeState) -> usize {
+        self.remove.iter().filter(|key| state.owned.contains_key(*key)).count()
+    }
+
+    /// The keys that would be written or removed.
+    pub fn keys(&self) -> BTreeSet<String> {
+        let written = self.set.keys().chain(self.change.keys());
+        written.chain(&self.remove).cloned().collect()
+    }
+
+    /// The same diff for some of its keys alone.
+    #[must_use]
+    pub fn only(&self, state: &NodeState, keys: &BTreeSet<String>) -> Self {
+        let part = |labels: &BTreeMap<String, String>| {
+            let wanted = labels.iter().filter(|(key, _)| keys.contains(*key));
+            wanted.map(|(key, value)| (key.clone(), value.clone())).collect()
+        };
+        let mut part = Self {
+            set: part(&self.set),
+            change: part(&self.change),
+            remove: self.remove.intersection(keys).cloned().collect(),
+            ..Self::default()
+        };
+        part.owned = self.owned.as_ref().map(|_| owned_after(state, &part));
+        part
+    }
+
+    /// One merge patch that sets, changes and removes together, and says what Berth owns; nothing when nothing changes.
+    ///
+    /// It names the object and the version that it was computed from, so that it lands on no other one.
+    pub fn merge_patch(&self, state: &NodeState) -> Option<Value> {
+        if self.is_noop() {
+            return None;
+        }
+        let mut labels = Map::new();
+        for (key, value) in self.set.iter().chain(&self.change) {
+            labels.insert(key.clone(), json!(value));
+        }
+        for key in &self.remove {
+            labels.insert(key.clone(), Value::Null);
+        }
+        let mut metadata = Map::new();
+        metadata.insert("labels".to_owned(), Value::Object(labels));
+        if let Some(owned) = &self.owned
+            && *owned != state.owned
+        {
+            metadata.insert(
+                "annotations".to_owned(),
+                json!({ OWNED_LABELS: json!(owned).to_string() }),
+            );
+        }
+        for (name, value) in [("resourceVersion", &state.resource_version), ("uid", &state.uid)] {
+            if let Some(value) = value {
+                metadata.insert(name.to_owned(), json!(value));
+            }
+        }
+        Some(json!({ "metadata": metadata }))
+    }
+
+    /// The labels of the Node afterwards.
+    pub fn labels_after(&self, state: &NodeState) -> BTreeMap<String, String> {
+        let mut labels = state.labels.clone();
+        labels.extend(
+            self.set
+                .iter()
+                .chain(&self.change)
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
+        labels.retain(|key, _| !self.remove.contains(key));
+        labels
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! The site of a committed revision, and what is wrong with it for some of its nodes.
+
+use std::{collections::HashSet, sync::Arc};
+
+use berth_documents::{Severity, Sources, deckhand::Query, parse};
+use berth_labels::Flavour;
+use berth_repository::{Configdocs, Error, Level, ValidationMessage, site_texts};
+use berth_site::{Resolution, Resolver, Site, load};
+use serde_json::{Value, json};
+
+use crate::declared::{Declaration, DynamicLabels, declared};
+
+/// Shipyard's own document, which says how to run its workflows.
+const DEPLOYMENT_CONFIGURATION: (&str, &str) = ("shipyard/DeploymentConfiguration/v1", "deployment-configuration");
+
+/// The site of one revision. It does not change, so it can be kept.
+#[derive(Debug)]
+pub struct SiteSnapshot {
+    /// The revision.
+    pub revision: u64,
+    /// Everything that validation finds in it.
+    pub messages: Vec<ValidationMessage>,
+    /// Whether it has a `DeploymentConfiguration`.
+    pub has_deployment_configuration: bool,
+    site: Site,
+    flavour: Flavour,
+}
+
+impl SiteSnapshot {
+    /// Reads and validates a revision. `flavour` says whose kubelet rules hold, unless the site says it itself.
+    ///
+    /// # Errors
+    /// When the revision cannot be read or rendered.
+    pub async fn load(configdocs: &Configdocs, revision: u64, flavour: Option<Flavour>) -> Result<Arc<Self>, Error> {
+        let messages = configdocs.validate(revision).await?;
+        let documents = configdocs
+            .repository()
+            .site_documents(revision, &Query::default())
+            .await?;
+        let has_deployment_configuration = documents
+            .iter()
+            .any(|filed| (filed.document.schema(), filed.document.name()) == DEPLOYMENT_CONFIGURATION);
+        let texts = site_texts(&documents);
+        let read = tokio::task::spawn_blocking(move || {
+            let mut sources = Sources::new();
+            let mut parsed = Vec::new();
+            for (name, text) in texts {
+                let id = sources.add(name, text);
+                parsed.extend(parse(&sources, id).documents);
+            }
+            load(&sources, &parsed).0
+        });
+        let site = read.await.map_err(|_| Error::Interrupted)?;
+        let stated = site.flavour.as_ref().map(|flavour| flavour.value);
+        Ok(Arc::new(Self {
+            revision,
+            messages,
+            has_deployment_configuration,
+            flavour: flavour.or(stated).unwrap_or_default(),
+            site,
+        }))
+    }
+
+    /// Answers questions about the nodes.
+    pub fn resolver(&self) -> Resolver<'_> {
+        Resolver::new(&self.site, self.flavour)
+    }
+
+    /// What is missing when Shipyard's own document is asked for, in Shipyard's words.
+    pub fn missing_deployment_configuration(&self) -> Option<Value> {
+        let (schema, name) = DEPLOYMENT_CONFIGURATION;
+        (!self.has_deployment_configuration).then(|| {
+            json!({
+                "kind": "ValidationMessage",
+                "name": "DocumentNotFoundError",
+                "message": format!("Missing required document {schema}"),
+                "error": true,
+                "level": "Error",
+                "source": "Shipyard",
+                "documents": [{"schema": schema, "name": name}],
+                "diagnostic": format!(
+                    "The configuration documents must include a document with schema: {schema} and name: {name}"
+                ),
+            })
+        })
+    }
+}
+
+/// The nodes of a request in a site.
+#[derive(Debug)]
+pub(crate) struct Targets {
+    /// Each node with what it is to carry, in the order of the request.
+    pub(crate) nodes: Vec<(String, Declaration)>,
+    /// Names that the site does not declare.
+    pub(crate) unknown: Vec<String>,
+    /// Errors that touch the nodes.
+    pub(crate) blocking: Vec<ValidationMessage>,
+    /// Errors that do not.
+    pub(crate) elsewhere: Vec<ValidationMessage>,
+}
+
+impl Targets {
+    /// Looks names up. With `all_or_nothing` an error anywhere in the site touches every node.
+    pub(crate) fn find(site: &SiteSnapshot, names: &[String], dynamic: DynamicLabels, all_or_nothing: bool) -> Self {
+        let resolver = site.resolver();
+        let mut targets = Self {
+            nodes: Vec::with_capacity(names.len()),
+            unknown: Vec::new(),
+            blocking: Vec::new(),
+            elsewhere: Vec::new(),
+        };
+        let mut used = Used::default();
+        let mut own = Vec::new();
+        for name in names {
+            let Some(subject) = resolver.subject(name).filter(|subject| subject.is_declared()) else {
+                targets.unknown.push(name.clone());
+                continue;
+            };
+            let resolution = resolver.resolve(subject);
+            used.add(&resolver, &resolution);
+            own.extend(own_errors(&resolution));
+            targets
+                .nodes
+                .push((name.clone(), declared(&resolver, &resolution, dynamic)));
+        }
+        for message in site.messages.iter().filter(|message| message.error) {
+            if all_or_nothing || used.is_touched_by(&resolver, message) {
+                targets.blocking.push(message.clone());
+            } else {
+                targets.elsewhere.push(message.clone());
+            }
+        }
+        // The same words about many nodes are told once in the validation of a site, with a count behind them.
+        for message in own {
+            let known = targets
+                .blocking
+                .iter()
+                .any(|other| other.message.starts_with(&message.message));
+            if !known {
+                targets.blocking.push(message);
+            }
+        }
+        targets
+    }
+}
+
+fn own_errors(resolution: &Resolution) -> impl Iterator<Item = ValidationMessage> {
+    let errors = resolution
+        .diagnostics
+        .iter()
+        .filter(|finding| finding.severity() == Severity::Error);
+    errors.map(|finding| ValidationMessage {
+        message: finding.message.clone(),
+        error: true,
+        name: finding.code().to_owned(),
+        documents: vec![json!({"schema": "drydock/BaremetalNode/v1", "name": resolution.node.as_ref()})],
+        level: Level::Error,
+        diagnostic: finding.help.clone().unwrap_or_default(),
+        source: "Berth",
+        kind: "ValidationMessage",
+    })
+}
+
+/// The documents that say something about the labels of some nodes, by kind and name.
+#[derive(Debug, Default)]
+struct Used(HashSet<(&'static str, String)>);
+
+impl Used {
+    fn add(&mut self, resolver: &Resolver<'_>, resolution: &Resolution) {
+        let site = resolver.site();
+        self.insert("BaremetalNode", &resolution.node);
+        let berths = site
+            .berths
+            .iter()
+            .filter(|berth| berth.node_name.value == resolution.node);
+        for berth in berths {
+            self.insert("Berth", &berth.name.value);
+        }
+        for rule in resolution
+            .rules
+            .iter()
+            .filter_map(|rule| site.rules.get(usize::try_from(*rule).ok()?))
+        {
+            self.insert("LabelRule", &rule.name.value);
+        }
+        if let Some(pool) = resolution.pool_name() {
+            self.insert("MachineConfigPool", pool);
+        }
+        let Some(facts) = resolver
+            .subject(&resolution.node)
+            .map(|subject| resolver.facts(subject))
+        else {
+            return;
+        };
+        for (kind, name) in [("Rack", facts.rack), ("HardwareProfile", facts.hardware_profile)] {
+            if let Some(name) = name {
+                self.insert(kind, name);
+            }
+        }
+        // A chain that runs in a circle ends where it comes back to itself.
+        let mut next = facts.profile;
+        while let Some(name) = next.filter(|name| self.insert("HostProfile", name)) {
+            let profile = site.profiles.iter().find(|profile| profile.name.value.as_ref() == name);
+            next = profile
+                .and_then(|profile| profile.data.profile.as_ref())
+                .map(|name| name.value.as_ref());
+        }
+    }
+
+    fn insert(&mut self, kind: &'static str, name: &str) -> bool {
+        self.0.insert((kind, name.to_owned()))
+    }
+
+    fn has(&self, kind: &'static str, name: &str) -> bool {
+        self.0.contains(&(kind, name.to_owned()))
+    }
+
+    /// A message about no document may be about any node.
+    fn is_touched_by(&self, resolver: &Resolver<'_>, message: &ValidationMessage) -> bool {
+        let text =
+            |document: &Value, key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut documents = message.documents.iter();
+        message.documents.is_empty()
+            || documents.any(|document| self.is_about(resolver, &text(document, "schema"), &text(document, "name")))
+    }
+
+    fn is_about(&self, resolver: &Resolver<'_>, schema: &str, name: &str) -> bool {
+        let site = resolver.site();
+        match schema.split('/').nth(1).unwrap_or_default() {
+            "BaremetalNode" => self.has("BaremetalNode", name),
+            "Berth" => self.has("Berth", name),
+            "HostProfile" => self.has("HostProfile", name),
+            "Rack" => self.has("Rack", name),
+            "HardwareProfile" => self.has("HardwareProfile", name),
+            // One that could not be read might have been for any node.
+            "LabelRule" => {
+                self.has("LabelRule", name) || !site.rules.iter().any(|rule| rule.name.value.as_ref() == name)
+            }
+            "MachineConfigPool" => {
+                self.has("MachineConfigPool", name) || !site.pools.iter().any(|pool| pool.name.value.as_ref() == name)
+            }
+            // It says whose rules hold.
+            "Region" => true,
+            // What else a site has says nothing about labels.
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Requests become actions: the checks in their order, and what is kept.
+
+mod error;
+mod preview;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use berth_labels::Flavour;
+use berth_repository::{Configdocs, ValidationMessage};
+use berth_site::LabelJoin;
+use berth_store::{Action, ActionId, ActionStore, Command, NewAction, NewNote, Origin};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+pub use error::SubmitError;
+pub use preview::{Preview, PreviewNode};
+
+use crate::{
+    apply::NodeClient,
+    declared::{Declaration, DynamicLabels},
+    engine::Engine,
+    request::{Caller, RelabelRequest, TaskRequest},
+    site::{SiteSnapshot, Targets},
+    strategy::Strategy,
+};
+
+/// The group of actions that exclude one another, as Shipyard's do.
+const SITE: &str = "site";
+
+/// How many findings that do not block an action are filed with it.
+const VALIDATIONS_KEPT: usize = 50;
+
+/// What a server is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkflowOptions {
+    /// How labels follow where a request does not say it.
+    pub strategy: Strategy,
+    /// Whether nodes get labels that say where they stand and what they are.
+    pub dynamic: DynamicLabels,
+    /// Refuse actions until some revision took part in a site action. The blueprint asks for it: labels of a site that was
+    /// never deployed are nothing to update.
+    pub require_site_action: bool,
+    /// Refuse actions on a site without Shipyard's own `DeploymentConfiguration`, as Shipyard does.
+    pub require_deployment_configuration: bool,
+    /// Refuse actions on a site with any error, and not only those whose nodes an error touches.
+    pub all_or_nothing: bool,
+    /// How several labels in a node filter go together.
+    pub label_join: LabelJoin,
+    /// Whose kubelet rules hold, unless the site says it itself.
+    pub flavour: Option<Flavour>,
+}
+
+impl Default for WorkflowOptions {
+    fn default() -> Self {
+        Self {
+            strategy: Strategy::Mirror,
+            dynamic: DynamicLabels::On,
+            require_site_action: true,
+            require_deployment_configuration: false,
+            all_or_nothing: false,
+            label_join: LabelJoin::default(),
+            flavour: None,
+        }
+    }
+}
+
+/// What is kept with an action for the one who carries it out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ActionOptions {
+    pub(crate) strategy: Strategy,
+    pub(crate) allow_mass_removal: bool,
+    pub(crate) design_ref: Option<String>,
+    pub(crate) node_filter: Value,
+}
+
+/// Takes requests.
+#[derive(Debug)]
+pub struct Workflow {
+    configdocs: Arc<Configdocs>,
+    store: Arc<dyn ActionStore>,
+    engine: Arc<Engine>,
+    options: WorkflowOptions,
+    /// The site that was used last. A revision never changes.
+    kept: Mutex<Option<Arc<SiteSnapshot>>>,
+}
+
+impl Workflow {
+    /// Requests on these documents, kept in this store and carried out by this engine.
+    pub fn new(
+        configdocs: Arc<Configdocs>,
+        store: Arc<dyn ActionStore>,
+        engine: Arc<Engine>,
+        options: WorkflowOptions,
+    ) -> Self {
+        Self {
+            configdocs,
+            store,
+            engine,
+            options,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// Where actions are kept.
+    pub fn store(&self) -> &Arc<dyn ActionStore> {
+        &self.store
+    }
+
+    /// Who carries actions out.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The Nodes of the cluster.
+    pub fn nodes(&self) -> &NodeClient {
+        self.engine.nodes()
+    }
+
+    /// What the server is set to.
+    pub fn options(&self) -> &WorkflowOptions {
+        &self.options
+    }
+
+    /// Checks an action and keeps it. The engine begins with it at once.
+    ///
+    /// The checks come in Shipyard's order: a committed revision, its deployment configuration where that is asked for; then
+    /// a site action, the names of the nodes, errors that touch them, and actions beside it.
+    ///
+    /// # Errors
+    /// See [`SubmitError`]. Nothing is kept then.
+    pub async fn create_action(&self, request: &RelabelRequest, caller: &Caller) -> Result<Action, SubmitError> {
+        let site = self.site_for_actions().await?;
+        let targets = self.targets(&site, request.target_nodes.clone()).await?;
+        let options = ActionOptions {
+            strategy: request.strategy.unwrap_or(self.options.strategy),
+            allow_mass_removal: request.allow_mass_removal,
+            ..ActionOptions::default()
+        };
+        let new = NewAction {
+            origin: Origin::Action,
+            name: request.name.clone(),
+            parameters: request.parameters.clone(),
+            allow_intermediate_commits: request.allow_intermediate_commits,
+            exclusive: Some(SITE.to_owned()),
+            ..new_action(caller, site.revision, &options, &targets.nodes)
+        };
+        self.keep(&new, &targets).await
+    }
+
+    /// Checks a task and keeps it. Its nodes are those that its filter selects, in the order of their documents; none at
+    /// all is a success, as in Drydock.
+    ///
+    /// # Errors
+    /// See [`SubmitError`]. Nothing is kept then.
+    pub async fn create_task(&self, request: &TaskRequest, caller: &Caller) -> Result<Action, SubmitError> {
+        let site = self.committed_site().await?;
+        let names = self.select(&site, request).await?;
+        let targets = self.targets(&site, names).await?;
+        let options = ActionOptions {
+            strategy: request.strategy.unwrap_or(self.options.strategy),
+            allow_mass_removal: request.allow_mass_removal,
+            design_ref: Some(request.design_ref.clone()),
+            node_filter: request.filter_json.clone(),
+        };
+        let new = NewAction {
+            origin: Origin::Task,
+            name: "relabel_nodes".to_owned(),
+            parameters: json!({ "node_filter": request.filter_json }),
+            ..new_action(caller, site.revision, &options, &targets.nodes)
+        };
+        self.keep(&new, &targets).await
+    }
+
+    /// The nodes that a task would be about.
+    ///
+    /// # Errors
+    /// [`SubmitError::NothingCommitted`], and when the site cannot be read.
+    pub async fn filtered(&self, request: &TaskRequest) -> Result<Vec<String>, SubmitError> {
+        let site = self.committed_site().await?;
+        self.select(&site, request).await
+    }
+
+    /// Does what a user asks of an action.
+    ///
+    /// # Errors
+    /// As [`ActionStore::control_action`].
+    pub async fn control(&self, id: &ActionId, command: Command, user: &str, now: i64) -> Result<Action, SubmitError> {
+        let action = self.store.control_action(id, command, user, now).await?;
+        self.engine.wake();
+        Ok(action)
+    }
+
+    /// The site of the committed revision.
+    ///
+    /// # Errors
+    /// [`SubmitError::NothingCommitted`], and when the site cannot be read.
+    pub async fn committed_site(&self) -> Result<Arc<SiteSnapshot>, SubmitError> {
+        let staged = self.configdocs.staged().await?;
+        self.site(staged.committed.ok_or(SubmitError::NothingCommitted)?).await
+    }
+
+    async fn site_for_actions(&self) -> Result<Arc<SiteSnapshot>, SubmitError> {
+        let staged = self.configdocs.staged().await?;
+        let site = self
+            .site(staged.committed.ok_or(SubmitError::NothingCommitted)?)
+            .await?;
+        if self.options.require_deployment_configuration
+            && let Some(message) = site.missing_deployment_configuration()
+        {
+            return Err(SubmitError::NoDeploymentConfiguration(message));
+        }
+        if self.options.require_site_action && staged.last_site_action.is_none() {
+            return Err(SubmitError::NoSiteAction);
+        }
+        Ok(site)
+    }
+
+    async fn site(&self, revision: u64) -> Result<Arc<SiteSnapshot>, SubmitError> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(site) = kept.filter(|site| site.revision == revision) {
+            return Ok(site);
+        }
+        let site = SiteSnapshot::load(&self.configdocs, revision, self.options.flavour).await?;
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&site));
+        Ok(site)
+    }
+
+    async fn select(&self, site: &Arc<SiteSnapshot>, request: &TaskRequest) -> Result<Vec<String>, SubmitError> {
+        let (site, filter, join) = (Arc::clone(site), request.filter.clone(), self.options.label_join);
+        let selected = tokio::task::spawn_blocking(move || {
+            let resolver = site.resolver();
+            let names = filter.map_or_else(|| resolver.declared(), |filter| filter.select(&resolver, join));
+            names.iter().map(|name| name.as_ref().to_owned()).collect()
+        });
+        selected.await.map_err(|_| SubmitError::Interrupted)
+    }
+
+    /// The nodes with what they are to carry, when nothing speaks against them.
+    async fn targets(&self, site: &Arc<SiteSnapshot>, names: Vec<String>) -> Result<Targets, SubmitError> {
+        let (dynamic, all) = (self.options.dynamic, self.options.all_or_nothing);
+        let on = Arc::clone(site);
+        let found = tokio::task::spawn_blocking(move || Targets::find(&on, &names, dynamic, all));
+        let targets = found.await.map_err(|_| SubmitError::Interrupted)?;
+        if !targets.unknown.is_empty() {
+            return Err(SubmitError::UnknownNodes {
+                revision: site.revision,
+                names: targets.unknown,
+            });
+        }
+        if !targets.blocking.is_empty() {
+            return Err(SubmitError::Blocked(targets.blocking));
+        }
+        Ok(targets)
+    }
+
+    async fn keep(&self, new: &NewAction, targets: &Targets) -> Result<Action, SubmitError> {
+        let action = self.store.create_action(new).await?;
+        self.store.add_notes(&notes(&action, &targets.nodes), new.now).await?;
+        for message in targets.elsewhere.iter().take(VALIDATIONS_KEPT) {
+            self.file(&action, message).await?;
+        }
+        self.engine.wake();
+        Ok(action)
+    }
+
+    async fn file(&self, action: &Action, message: &ValidationMessage) -> Result<(), SubmitError> {
+        let details = serde_json::to_value(message).unwrap_or_default();
+        self.store
+            .add_action_validation(&action.id, &message.name, &details)
+            .await?;
+        Ok(())
+    }
+}
+
+fn new_action(caller: &Caller, revision: u64, options: &ActionOptions, nodes: &[(String, Declaration)]) -> NewAction {
+    let (mut first, mut second) = ([0; 10], [0; 16]);
+    let (for_action, for_task) = caller.random.split_at(first.len());
+    first.copy_from_slice(for_action);
+    second.copy_from_slice(for_task);
+    NewAction {
+        id: ActionId::new(caller.now, first),
+        task_id: uuid(second),
+        origin: Origin::Action,
+        name: String::new(),
+        parameters: Value::Null,
+        user: caller.user.clone(),
+        context_marker: caller.context_marker.clone(),
+        revision: Some(revision),
+        allow_intermediate_commits: None,
+        options: serde_json::to_value(options).unwrap_or_default(),
+        exclusive: None,
+        nodes: nodes
+            .iter()
+            .map(|(node, declaration)| (node.clone(), json!({ "labels": declaration.labels })))
+            .collect(),
+        now: caller.now,
+    }
+}
+
+/// A random UUID, version 4.
+fn uuid(random: [u8; 16]) -> String {
+    let bits = u128::from_be_bytes(random) & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let text = format!("{bits:032x}");
+    let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
+    [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-")
+}
+
+/// What is worth saying of a new action.
+fn notes(action: &Action, nodes: &[(String, Declaration)]) -> Vec<NewNote> {
+    let note = |kind: &str, text: String, verbosity: u8| NewNote {
+        about: format!("action/{}", action.id),
+        subject: action.id.to_string(),
+        kind: kind.to_owned(),
+        text,
+        verbosity,
+        link: None,
+    };
+    let revision = action.revision.unwrap_or_default();
+    let mut notes = vec![note("action", format!("Configdoc revision {revision}"), 1)];
+    if nodes.is_empty() {
+        notes.push(note("action", "No nodes in scope, nothing to relabel.".to_owned(), 1));
+    }
+    for (node, declaration) in nodes {
+        for skipped in &declaration.skipped {
+            let text = format!("{node} does not get {}: {}", skipped.key, skipped.reason);
+            notes.push(note("skipped", text, 3));
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uuid;
+
+    #[test]
+    fn tasks_have_random_uuids() {
+        assert_eq!(uuid([0; 16]), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(uuid([0xff; 16]), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+    }
+}

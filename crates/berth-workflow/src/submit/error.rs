@@ -1,0 +1,155 @@
+//! Why a request is refused, in the words of the services that Berth stands for.
+
+use berth_repository::ValidationMessage;
+use berth_store::Conflict;
+use serde_json::Value;
+
+use crate::apply::ApplyError;
+
+/// Why a request is refused. Nothing was changed then.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubmitError {
+    /// There is no action of this name.
+    #[error("Unsupported Action: {0}")]
+    UnsupportedAction(String),
+    /// The nodes are not named as they should be.
+    #[error(
+        "The target_nodes parameter for this action should be a list with one or more string values representing node \
+         names"
+    )]
+    InvalidTargets,
+    /// Another parameter is not as it should be.
+    #[error("The {name} parameter {problem}")]
+    InvalidParameter {
+        /// Which one.
+        name: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// There is no committed revision.
+    #[error("Unable to locate a committed revision in Deckhand")]
+    NothingCommitted,
+    /// Shipyard's own document is missing.
+    #[error("InvalidConfigurationDocuments")]
+    NoDeploymentConfiguration(Value),
+    /// No revision took part in a site action.
+    #[error(
+        "No revision of the configuration documents has taken part in a site action, so there is no deployed site whose \
+         labels could be updated. Run the site action first; if it was done by other means, record it with \
+         `berth site-action record`, or switch this check off on the server"
+    )]
+    NoSiteAction,
+    /// Nodes that the committed revision does not have.
+    #[error("Nodes that are not in the committed revision {revision}: {}", names.join(", "))]
+    UnknownNodes {
+        /// The committed revision.
+        revision: u64,
+        /// The names.
+        names: Vec<String>,
+    },
+    /// Errors in the documents touch the nodes.
+    #[error("The documents have errors that concern the nodes of this action: {}", told(.0))]
+    Blocked(Vec<ValidationMessage>),
+    /// The documents cannot be read.
+    #[error(transparent)]
+    Documents(#[from] berth_repository::Error),
+    /// The store did not do it: something is in the way, or is not there.
+    #[error(transparent)]
+    Store(#[from] berth_store::Error),
+    /// The cluster did not do it.
+    #[error(transparent)]
+    Cluster(#[from] ApplyError),
+    /// The server is about to end.
+    #[error("the work was interrupted")]
+    Interrupted,
+}
+
+fn told(messages: &[ValidationMessage]) -> String {
+    let mut told: Vec<&str> = messages
+        .iter()
+        .take(3)
+        .map(|message| message.message.as_str())
+        .collect();
+    let more = messages.len().saturating_sub(told.len());
+    let count = format!("and {more} more");
+    if more > 0 {
+        told.push(&count);
+    }
+    told.join("; ")
+}
+
+impl SubmitError {
+    /// The HTTP status.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::UnsupportedAction(_)
+            | Self::InvalidTargets
+            | Self::InvalidParameter { .. }
+            | Self::NothingCommitted
+            | Self::NoDeploymentConfiguration(_)
+            | Self::NoSiteAction
+            | Self::UnknownNodes { .. }
+            | Self::Blocked(_) => 400,
+            Self::Documents(error) => error.status(),
+            Self::Store(error) => match error {
+                berth_store::Error::Conflict(_) => 409,
+                berth_store::Error::ActionNotFound { .. } | berth_store::Error::TaskNotFound { .. } => 404,
+                berth_store::Error::Name { .. } | berth_store::Error::TooDeep { .. } => 400,
+                _ => 500,
+            },
+            Self::Cluster(error) => error.status(),
+            Self::Interrupted => 503,
+        }
+    }
+
+    /// What the error document says as its message.
+    pub fn title(&self) -> String {
+        let title = match self {
+            Self::UnsupportedAction(_) => "Unable to start action",
+            Self::InvalidTargets => "Invalid target_nodes parameter",
+            Self::InvalidParameter { name, .. } => return format!("Invalid {name} parameter"),
+            Self::NothingCommitted => "No committed configdocs",
+            Self::NoDeploymentConfiguration(_) | Self::Blocked(_) => "Document validation failed",
+            Self::NoSiteAction => "No site action",
+            Self::UnknownNodes { .. } => "Unknown nodes",
+            Self::Documents(_) => "Unable to read the committed configdocs",
+            Self::Store(error) => match error {
+                berth_store::Error::Conflict(Conflict::ActionRunning { .. }) => "Conflicting action",
+                berth_store::Error::Conflict(Conflict::ActionState { command, .. }) => {
+                    return format!("Unable to {command} action");
+                }
+                berth_store::Error::ActionNotFound { .. } => "Action not found",
+                berth_store::Error::TaskNotFound { .. } => "Task not found",
+                _ => "Database Error",
+            },
+            Self::Cluster(error) => match error {
+                ApplyError::NotFound { .. } => "Node not found",
+                ApplyError::Refused(_) => "Invalid Input Error",
+                ApplyError::Conflict { .. } => "Conflict",
+                ApplyError::Forbidden { .. } | ApplyError::Unavailable { .. } | ApplyError::GivenUp => {
+                    "Kubernetes API Error"
+                }
+            },
+            Self::Interrupted => "Internal Server Error",
+        };
+        title.to_owned()
+    }
+
+    /// What the error document says as its reason.
+    pub fn description(&self) -> String {
+        self.to_string()
+    }
+
+    /// The entries of the list of messages, where there is more to say than the description.
+    pub fn messages(&self) -> Vec<Value> {
+        match self {
+            Self::NoDeploymentConfiguration(message) => vec![message.clone()],
+            Self::Blocked(messages) => messages
+                .iter()
+                .map(|message| serde_json::to_value(message).unwrap_or_default())
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}

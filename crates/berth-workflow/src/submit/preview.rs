@@ -1,0 +1,101 @@
+//! What an action would do.
+
+use serde::Serialize;
+
+use super::{SubmitError, Workflow};
+use crate::{
+    apply::ApplyError,
+    engine::{Brake, TooMany},
+    node_labels::label_diff,
+    outcome::Outcome,
+    request::{RelabelRequest, TaskRequest},
+    site::Targets,
+    strategy::Strategy,
+};
+
+/// What an action would do, node by node. Nothing is kept and nothing is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Preview {
+    /// The revision from which the labels come.
+    pub revision: u64,
+    /// How labels would follow.
+    pub strategy: Strategy,
+    /// The nodes, in the order in which they would be worked on.
+    pub nodes: Vec<PreviewNode>,
+    /// Why the action would stop and ask before its first node.
+    pub held: Option<String>,
+}
+
+/// What would come of one node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PreviewNode {
+    /// Its name.
+    pub node: String,
+    /// What would come of it.
+    pub outcome: Outcome,
+}
+
+impl Workflow {
+    /// Checks an action as [`create_action`](Self::create_action) does, and says what it would do.
+    ///
+    /// # Errors
+    /// See [`SubmitError`].
+    pub async fn preview_action(&self, request: &RelabelRequest) -> Result<Preview, SubmitError> {
+        let site = self.site_for_actions().await?;
+        let targets = self.targets(&site, request.target_nodes.clone()).await?;
+        self.preview(site.revision, &targets, request.strategy, request.allow_mass_removal)
+            .await
+    }
+
+    /// Checks a task as [`create_task`](Self::create_task) does, and says what it would do.
+    ///
+    /// # Errors
+    /// See [`SubmitError`].
+    pub async fn preview_task(&self, request: &TaskRequest) -> Result<Preview, SubmitError> {
+        let site = self.committed_site().await?;
+        let names = self.select(&site, request).await?;
+        let targets = self.targets(&site, names).await?;
+        self.preview(site.revision, &targets, request.strategy, request.allow_mass_removal)
+            .await
+    }
+
+    async fn preview(
+        &self,
+        revision: u64,
+        targets: &Targets,
+        strategy: Option<Strategy>,
+        allow_mass_removal: bool,
+    ) -> Result<Preview, SubmitError> {
+        let strategy = strategy.unwrap_or(self.options.strategy);
+        let live = self.nodes().list().await?;
+        let mut brake = Brake::default();
+        brake.owned = live.values().map(|state| state.owned.len()).sum();
+        let mut nodes = Vec::with_capacity(targets.nodes.len());
+        for (node, declaration) in &targets.nodes {
+            let outcome = match live.get(node) {
+                None => Outcome::failed(ApplyError::NotFound { node: node.clone() }.to_string()),
+                Some(state) => {
+                    let requested = declaration
+                        .labels
+                        .iter()
+                        .map(|(key, value)| (key.clone(), Some(value.clone())));
+                    let diff = label_diff(state, &requested.collect(), strategy, self.nodes().policy());
+                    brake.removed += diff.owned_removals(state);
+                    Outcome::of(&diff, state)
+                }
+            };
+            nodes.push(PreviewNode {
+                node: node.clone(),
+                outcome,
+            });
+        }
+        let held = (!allow_mass_removal).then(|| brake.check().err()).flatten();
+        Ok(Preview {
+            revision,
+            strategy,
+            nodes,
+            held: held.map(|too_many: TooMany| too_many.to_string()),
+        })
+    }
+}
