@@ -3,6 +3,10 @@
 //! Every write locks the table of revisions against other writers before it reads anything, so writers of all servers
 //! follow one another and none has to try again. Readers do not wait: each sees the state of one moment.
 
+#[expect(
+    clippy::duplicate_mod,
+    reason = "both back ends have the statements about actions in common, on types of their own"
+)]
 #[path = "action_sql/store.rs"]
 mod actions;
 mod attached;

@@ -4,6 +4,10 @@
 //! every commit is synced: what was acknowledged is there also after a power cut. Writers of other processes wait for
 //! the write lock, which every write takes before it reads anything.
 
+#[expect(
+    clippy::duplicate_mod,
+    reason = "both back ends have the statements about actions in common, on types of their own"
+)]
 #[path = "action_sql/store.rs"]
 mod actions;
 mod attached;

@@ -315,7 +315,8 @@ impl NodeClient {
             stop: None,
         };
         match self.write(order, None).await? {
-            Written::Done(diff, state) => {
+            Written::Done(done) => {
+                let (diff, state) = *done;
                 let outcome = Outcome::of(&diff, &state);
                 Ok((diff, outcome))
             }
@@ -333,7 +334,7 @@ impl NodeClient {
     /// Does as much of an order as can be done, and says what that was. `known` is the Node as a list showed it.
     pub(crate) async fn relabel(&self, order: Order<'_>, known: Option<NodeState>) -> Result<Outcome, ApplyError> {
         match self.write(order, known).await? {
-            Written::Done(diff, state) => Ok(Outcome::of(&diff, &state)),
+            Written::Done(done) => Ok(Outcome::of(&done.0, &done.1)),
             Written::Refused(..) => self.relabel_by_parts(order).await,
         }
     }
@@ -362,19 +363,17 @@ impl NodeClient {
                 if listed {
                     continue;
                 }
-                return Ok(match unsure {
-                    Some((sent, before)) if holds(&sent, &state) => Written::Done(
-                        LabelDiff {
-                            refused: diff.refused,
-                            ..sent
-                        },
-                        before,
-                    ),
-                    _ => Written::Done(diff, state),
-                });
+                let done = match unsure {
+                    Some((sent, before)) if holds(&sent, &state) => {
+                        let refused = diff.refused;
+                        (LabelDiff { refused, ..sent }, before)
+                    }
+                    _ => (diff, state),
+                };
+                return Ok(Written::Done(Box::new(done)));
             };
             match self.api.patch_metadata(node, &self.params, &Patch::Merge(&patch)).await {
-                Ok(_) => return Ok(Written::Done(diff, state)),
+                Ok(_) => return Ok(Written::Done(Box::new((diff, state)))),
                 Err(error) => match Trouble::of(&error) {
                     Trouble::Refused(reason) => return Ok(Written::Refused(diff.keys(), reason)),
                     trouble => {
@@ -410,7 +409,7 @@ impl NodeClient {
 
 /// What came of one patch.
 enum Written {
-    Done(LabelDiff, NodeState),
+    Done(Box<(LabelDiff, NodeState)>),
     /// The API server does not take it; these keys were in it.
     Refused(std::collections::BTreeSet<String>, String),
 }

@@ -317,17 +317,17 @@ fn notes(action: &Action, nodes: &[(String, Declaration)]) -> Vec<NewNote> {
         link: None,
     };
     let revision = action.revision.unwrap_or_default();
-    let mut notes = vec![note("action", format!("Configdoc revision {revision}"), 1)];
+    let mut worth_saying = vec![note("action", format!("Configdoc revision {revision}"), 1)];
     if nodes.is_empty() {
-        notes.push(note("action", "No nodes in scope, nothing to relabel.".to_owned(), 1));
+        worth_saying.push(note("action", "No nodes in scope, nothing to relabel.".to_owned(), 1));
     }
     for (node, declaration) in nodes {
         for skipped in &declaration.skipped {
             let text = format!("{node} does not get {}: {}", skipped.key, skipped.reason);
-            notes.push(note("skipped", text, 3));
+            worth_saying.push(note("skipped", text, 3));
         }
     }
-    notes
+    worth_saying
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn identifiers_sort_by_time() {
         let mut ids: Vec<_> = (0..50)
-            .map(|step| ActionId::new(step * 1000, [(97 * step % 251) as u8; 10]))
+            .map(|step| ActionId::new(step * 1000, [u8::try_from(97 * step % 251).unwrap(); 10]))
             .collect();
         let in_order = ids.clone();
         ids.sort();

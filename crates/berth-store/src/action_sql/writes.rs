@@ -132,7 +132,7 @@ pub(super) async fn begin(connection: &mut Connection, id: &ActionId, begin: &Be
         Begin::Run => ActionState::Running,
         Begin::Hold { .. } => ActionState::Paused,
     };
-    let begun = sqlx::query(
+    let changed = sqlx::query(
         "UPDATE actions SET state = $2, begun = 1, started_at = coalesce(started_at, $3), updated_at = $3 \
          WHERE id = $1 AND state = 'scheduled'",
     )
@@ -142,7 +142,7 @@ pub(super) async fn begin(connection: &mut Connection, id: &ActionId, begin: &Be
     .execute(&mut *connection)
     .await
     .map_err(Error::database("beginning an action"))?;
-    if let (Begin::Hold { reason }, 1..) = (begin, begun.rows_affected()) {
+    if let (Begin::Hold { reason }, 1..) = (begin, changed.rows_affected()) {
         let action = require(connection, id).await?;
         note(connection, &NewNote::held(&action, reason), now).await?;
     }

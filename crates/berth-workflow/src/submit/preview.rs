@@ -69,8 +69,10 @@ impl Workflow {
     ) -> Result<Preview, SubmitError> {
         let strategy = strategy.unwrap_or(self.options.strategy);
         let live = self.nodes().list().await?;
-        let mut brake = Brake::default();
-        brake.owned = live.values().map(|state| state.owned.len()).sum();
+        let mut brake = Brake {
+            removed: 0,
+            owned: live.values().map(|state| state.owned.len()).sum(),
+        };
         let mut nodes = Vec::with_capacity(targets.nodes.len());
         for (node, declaration) in &targets.nodes {
             let outcome = match live.get(node) {
