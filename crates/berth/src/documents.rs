@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub(crate) use self::{
     changes::{Document, Written, changes},
-    incoming::{Incoming, read},
+    incoming::{Incoming, read, storable},
 };
 use self::{local::Local, remote::Remote};
 use crate::{args::RepositoryArgs, database::IfMissing, failure::Failure, server::Server, site::Loaded};

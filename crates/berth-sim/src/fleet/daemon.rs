@@ -17,6 +17,11 @@ pub(super) const DESIRED: &str = "machineconfiguration.openshift.io/desiredConfi
 const CURRENT: &str = "machineconfiguration.openshift.io/currentConfig";
 const STATE: &str = "machineconfiguration.openshift.io/state";
 
+/// What a daemon writes when its machine came up with a config.
+pub(super) fn first_annotations(config: &str) -> Value {
+    json!({CURRENT: config, DESIRED: config, STATE: "Done"})
+}
+
 impl Fleet {
     /// Drains, reboots and comes back when the pool wants another config than the machine has.
     pub(super) async fn follow_config(&mut self, index: usize, node: &Arc<Value>) {

@@ -172,6 +172,13 @@ impl Fleet {
         self.patch_node(name, &json!({"metadata": {"labels": map}})).await
     }
 
+    /// Says what config a machine came up with, as its daemon does at its first start.
+    pub async fn has_config(&mut self, name: &str, config: &str) -> Result<(), Failure> {
+        let annotations = super::daemon::first_annotations(config);
+        self.patch_node(name, &json!({"metadata": {"annotations": annotations}}))
+            .await
+    }
+
     /// Asks for a config, as the controller of a pool does.
     pub async fn desire(&mut self, name: &str, config: &str) -> Result<(), Failure> {
         self.tell("pool", &format!("wants {config} on {name}"));

@@ -6,9 +6,11 @@ use clap::Args;
 
 /// Try the whole product on simulated machines
 ///
-/// Starts an embedded Kubernetes API, the Ignition server and the controllers in this process, and boots the machines of a
-/// site in front of you: each fetches its Ignition with a token of its own, asks for its certificate and registers. Time
-/// passes faster than it does. It is for trying and rehearsing; production uses a real cluster. Ctrl-C ends it.
+/// Starts an embedded Kubernetes API, the API of documents on a database, the Ignition server and the controllers in this
+/// process, and boots the machines of a site in front of you: each fetches its Ignition with a token of its own, asks for
+/// its certificate and registers. On a terminal it draws pools and machines; elsewhere it prints a line for each thing that
+/// happens. Time passes faster than it does. It is for trying and rehearsing; production uses a real cluster. Ctrl-C ends
+/// it.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "berth up [--filename <PATH>] [OPTIONS]",
@@ -20,7 +22,7 @@ Examples:
   berth up --scenario scenario.txt"
 )]
 pub(crate) struct UpArgs {
-    /// File or folder with the site's documents; repeatable. Without it, examples/telco-site
+    /// File or folder with the site's documents; repeatable. Without it, the example that is inside the program
     #[arg(short = 'f', long = "filename", visible_alias = "site", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -47,6 +49,10 @@ pub(crate) struct UpArgs {
     /// How many seconds pass for the machines in one second
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=3_600))]
     pub(crate) speed: u16,
+
+    /// Print lines instead of a picture, also on a terminal
+    #[arg(long)]
+    pub(crate) plain: bool,
 
     /// End when all machines are in their places
     #[arg(long)]

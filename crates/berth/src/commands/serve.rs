@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use berth_cluster::connect;
+use berth_labels::Flavour;
 use berth_repository::{Repository, SiteRules};
 use berth_server::{Api, ApiState, Auth, Clock, ClusterAccess, IdSource, ListenOptions, Server, TokenStore};
 use kube::Client;
@@ -64,6 +65,13 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     };
     runtime.block_on(serve(api, ignition))?;
     Ok(Exit::Done)
+}
+
+/// The API on loopback in front of a repository, for those who run everything in one process.
+pub(super) fn local_api(repository: Arc<Repository>, flavour: Flavour) -> Api {
+    let rules = SiteRules { flavour: Some(flavour) };
+    let state = ApiState::new(repository, Arc::new(rules), Auth::None, Arc::new(microseconds), ids());
+    Api::new(state)
 }
 
 /// How callers of the API are known.

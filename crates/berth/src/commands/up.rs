@@ -1,17 +1,18 @@
 //! `berth up`: everything in one process, on simulated machines.
 
 mod comparison;
+mod example;
+mod run;
+mod services;
+mod view;
 mod world;
 
-use std::{fs, io::Read, path::PathBuf};
+use std::{fs, io::Read};
 
 use berth_sim::play;
 
 use self::world::World;
 use crate::{args::UpArgs, exit::Exit, failure::Failure, input, output::Printer, site::Loaded};
-
-/// Where the example is, from the root of the source.
-const EXAMPLE: &str = "examples/telco-site";
 
 /// The same scenario gives the same transcript.
 const SEED: u64 = 1;
@@ -31,25 +32,20 @@ pub(crate) fn run(args: &UpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>
         printer.data(&transcript)?;
         return Ok(Exit::Done);
     }
-    let paths = paths(args)?;
-    let mut texts = input::read_text(&paths, stdin).map_err(Failure::Input)?;
+    let mut texts = if args.paths.is_empty() {
+        example::texts()
+    } else {
+        input::read_text(&args.paths, stdin).map_err(Failure::Input)?
+    };
     let names = world::machine_names(&Loaded::from_texts(texts.clone()), args.machines, &mut texts);
+    if names.is_empty() {
+        return Err(Failure::Argument {
+            message: "no machine of the site has a pool, so that none can boot".to_owned(),
+            hint: Some("`berth resolve` says why; `--machines N` adds machines of the pool worker".to_owned()),
+        });
+    }
     runtime.block_on(async {
         let world = World::start(args, texts, names).await?;
         world.run(args, printer).await
-    })
-}
-
-fn paths(args: &UpArgs) -> Result<Vec<PathBuf>, Failure> {
-    if !args.paths.is_empty() {
-        return Ok(args.paths.clone());
-    }
-    let example = PathBuf::from(EXAMPLE);
-    if example.is_dir() {
-        return Ok(vec![example]);
-    }
-    Err(Failure::Argument {
-        message: format!("there is no {EXAMPLE} here"),
-        hint: Some("name a site with --filename, or run this in Berth's source folder".to_owned()),
     })
 }

@@ -1,6 +1,11 @@
 //! Documents on their way from files into a bucket.
 
-use std::{collections::HashMap, io::Read, path::PathBuf, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    io::Read,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use berth_documents::{
     Diagnostic, Document, Envelope, Severity, Sources,
@@ -84,6 +89,20 @@ pub(crate) fn read(
         return Ok(Err(Exit::No));
     }
     Ok(Ok(Incoming { documents: incoming }))
+}
+
+/// The documents that can be stored, of texts that were read already. Others, such as kinds that Berth does not use, are
+/// left out.
+pub(crate) fn storable(texts: Vec<(String, String)>) -> Vec<Arc<DeckhandDocument>> {
+    let mut sources = Sources::new();
+    let (documents, _) = parse_all(&mut sources, texts);
+    let mut known = HashSet::new();
+    documents
+        .iter()
+        .filter_map(|document| stored_form(document).ok())
+        .filter(|document| known.insert(Arc::clone(document.identity())))
+        .map(Arc::new)
+        .collect()
 }
 
 enum NotStored {

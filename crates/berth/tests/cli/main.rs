@@ -44,6 +44,8 @@ mod token;
 #[cfg(test)]
 mod unit;
 #[cfg(test)]
+mod up;
+#[cfg(test)]
 mod ztp;
 
 mod help;

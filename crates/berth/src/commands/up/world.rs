@@ -1,6 +1,10 @@
 //! The embedded cluster with everything that runs on it.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use berth_cluster::{
     api::{CrdSet, crds},
@@ -9,32 +13,22 @@ use berth_cluster::{
 };
 use berth_documents::Sources;
 use berth_labels::Flavour;
-use berth_pools::Timestamp as Seconds;
-use berth_server::{Access, CatalogHandle, IgnitionService, ListenOptions, NewToken, Server, TokenScope, TokenStore};
-use berth_sim::{
-    ApiServer, Cluster, ClusterOptions, Disk, Fleet, Habits, Identity, IgnitionSource, Phase, SimulatedTime, kubeconfig,
-};
+use berth_sim::{ApiServer, Cluster, ClusterOptions, Disk, Fleet, Habits, Identity, SimulatedTime, kubeconfig};
 use berth_site::Resolver;
 use kube::{Client, Config};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::{sync::watch, task::JoinHandle, time::MissedTickBehavior};
+use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::comparison::{Placed, without_berth};
-use crate::{
-    args::UpArgs,
-    commands::ignition_server,
-    exit::Exit,
-    failure::Failure,
-    output::{Printer, counted},
-    site::Loaded,
+use super::{
+    comparison::{BOOT_JITTER, Placed},
+    services::{self, Services},
 };
+use crate::{args::UpArgs, failure::Failure, site::Loaded};
 
 const TOKEN: &str = "administrator";
 const ADMIN: &str = "the embedded cluster";
-/// How often machines go on.
-const TICK: Duration = Duration::from_millis(50);
 /// Machines that were added beyond those of the site belong here.
 const EXTRA_POOL: &str = "worker";
 
@@ -63,20 +57,50 @@ pub(super) fn machine_names(loaded: &Loaded, wanted: Option<usize>, texts: &mut 
     names
 }
 
+/// How far a machine is on its way to its place: those where something happens come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    Stopped,
+    Rebooting,
+    Draining,
+    Requesting,
+    /// Its kubelet runs; labels or its Berth are not there yet.
+    Running,
+    Booting,
+    Off,
+    /// Its Berth is occupied and its Node has every label.
+    InPlace,
+}
+
+impl Stage {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Stopped => "kubelet stopped",
+            Self::Rebooting => "rebooting",
+            Self::Draining => "draining",
+            Self::Requesting => "wants certificate",
+            Self::Running => "registered",
+            Self::Booting => "booting",
+            Self::Off => "off",
+            Self::InPlace => "Occupied",
+        }
+    }
+}
+
 /// Everything that runs.
 pub(super) struct World {
-    server: ApiServer,
-    fleet: Fleet,
-    machines: Vec<Placed>,
-    kubeconfig: PathBuf,
-    controllers: JoinHandle<Result<(), controller::RunError>>,
-    ignition: JoinHandle<()>,
-    stop: CancellationToken,
+    pub(super) server: ApiServer,
+    pub(super) fleet: Fleet,
+    pub(super) machines: Vec<Placed>,
+    pub(super) kubeconfig: PathBuf,
+    pub(super) controllers: JoinHandle<Result<(), controller::RunError>>,
+    pub(super) services: Services,
+    pub(super) stop: CancellationToken,
     _documents: watch::Sender<Arc<Vec<Value>>>,
     _folder: TempDir,
 }
 
-fn unusable(error: impl std::fmt::Display) -> Failure {
+pub(super) fn unusable(error: impl std::fmt::Display) -> Failure {
     Failure::Unusable(error.to_string())
 }
 
@@ -97,17 +121,32 @@ impl World {
         let mut options = ClusterOptions::new(time.clock(), 1);
         options.flavour = flavour;
         let cluster = match &args.data_dir {
-            Some(folder) => Cluster::open(options, folder).await.map_err(unusable)?,
+            Some(folder) => Cluster::open(options, folder)
+                .await
+                .map_err(|error| Failure::Argument {
+                    message: format!(
+                        "cannot keep the cluster in `{}`: {}",
+                        folder.display(),
+                        crate::failure::Chain(&error)
+                    ),
+                    hint: Some("name a folder that you may write to, or leave `--data-dir` out".to_owned()),
+                })?,
             None => Cluster::new(options),
         };
         cluster.add_token(TOKEN, Identity::administrator());
         let objects = objects(&texts);
         prepare(&cluster, &objects).await?;
         let address = SocketAddr::from(([127, 0, 0, 1], args.port));
-        let server = ApiServer::start(cluster.clone(), address).await.map_err(unusable)?;
-        let folder = TempDir::new().map_err(unusable)?;
+        let server = ApiServer::start(cluster.clone(), address)
+            .await
+            .map_err(|error| Failure::Argument {
+                message: crate::failure::Chain(&error).to_string(),
+                hint: Some("leave `--port` out to take any free port".to_owned()),
+            })?;
+        let folder = TempDir::with_prefix("berth-up-").map_err(|error| no_folder(&std::env::temp_dir(), &error))?;
         let kubeconfig_path = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig_path, kubeconfig(&server.url(), TOKEN)).map_err(unusable)?;
+        std::fs::write(&kubeconfig_path, kubeconfig(&server.url(), TOKEN))
+            .map_err(|error| no_folder(folder.path(), &error))?;
 
         let url = server.url().parse().map_err(unusable)?;
         let client = Client::try_from(Config::new(url)).map_err(unusable)?;
@@ -119,12 +158,13 @@ impl World {
         let stop = CancellationToken::new();
         let controllers = tokio::spawn(controller::run(client, options, stop.clone()));
 
-        let (ignition, source) = ignition(&texts, &names, folder.path()).await?;
+        let (services, source) =
+            services::start(args.data_dir.as_deref(), &texts, &names, folder.path(), flavour).await?;
         let mut fleet = Fleet::new(cluster, time, flavour, 1);
         fleet.fetch_from(source);
         for name in &names {
             let habits = Habits {
-                boot_jitter: 60,
+                boot_jitter: BOOT_JITTER,
                 ..Habits::default()
             };
             fleet.add(name, Disk::image(), habits);
@@ -141,144 +181,18 @@ impl World {
             machines,
             kubeconfig: kubeconfig_path,
             controllers,
-            ignition,
+            services,
             stop,
             _documents: sender,
             _folder: folder,
         })
     }
+}
 
-    pub(super) async fn run(mut self, args: &UpArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-        printer.data(&format!(
-            "{} boot on an embedded Kubernetes API at {}; time passes {} times as fast. Ctrl-C ends it.\n",
-            counted(self.machines.len(), "machine"),
-            self.server.url(),
-            args.speed
-        ))?;
-        for machine in &self.machines {
-            self.fleet.power_on(&machine.name).map_err(unusable)?;
-        }
-        let ended = self.boot(args, printer).await?;
-        if ended && args.without_berth {
-            let cost = without_berth(&self.machines).await;
-            let boots = self.boots();
-            let minutes = self.fleet.elapsed() / 60;
-            printer.data(&format!(
-                "With Berth:    {boots} boots, all in their pools after {minutes} minutes.\n\
-                 Without Berth: {} boots, all in their pools after {} minutes: {} reboots more.\n",
-                cost.boots,
-                cost.minutes,
-                cost.boots.saturating_sub(boots)
-            ))?;
-        }
-        if ended && !args.once {
-            self.next_commands(printer)?;
-            printer.flush()?;
-            self.serve_until_told(args, printer).await?;
-        }
-        self.stop.cancel();
-        self.ignition.abort();
-        let _ = tokio::time::timeout(Duration::from_secs(3), self.controllers).await;
-        self.server.stop().await;
-        Ok(Exit::Done)
-    }
-
-    /// Lets machines boot until all are in their places. The answer is no if somebody ended it before.
-    async fn boot(&mut self, args: &UpArgs, printer: &mut Printer<'_>) -> Result<bool, Failure> {
-        let mut ticks = tokio::time::interval(TICK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let step = seconds_of_a_tick(args);
-        loop {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                _ = tokio::signal::ctrl_c() => return Ok(false),
-            }
-            self.fleet.run(step).await;
-            self.tell(printer)?;
-            if self.is_settled() {
-                break;
-            }
-        }
-        let mut pools: BTreeMap<&str, usize> = BTreeMap::new();
-        for machine in &self.machines {
-            *pools.entry(&machine.pool).or_default() += 1;
-        }
-        let pools: Vec<String> = pools.iter().map(|(pool, count)| format!("{pool}: {count}")).collect();
-        printer.data(&format!(
-            "All {} are in their places with all their labels, after {} ({}).\n",
-            counted(self.machines.len(), "machine"),
-            counted(usize::try_from(self.boots()).unwrap_or(0), "boot"),
-            pools.join(", ")
-        ))?;
-        Ok(true)
-    }
-
-    async fn serve_until_told(&mut self, args: &UpArgs, printer: &mut Printer<'_>) -> Result<(), Failure> {
-        let mut ticks = tokio::time::interval(TICK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let step = seconds_of_a_tick(args);
-        loop {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                _ = tokio::signal::ctrl_c() => return Ok(()),
-            }
-            self.fleet.run(step).await;
-            self.tell(printer)?;
-        }
-    }
-
-    fn tell(&mut self, printer: &mut Printer<'_>) -> Result<(), Failure> {
-        let lines = self.fleet.take_transcript();
-        if !lines.is_empty() {
-            printer.data(&format!("{}\n", lines.join("\n")))?;
-            printer.flush()?;
-        }
-        Ok(())
-    }
-
-    /// Every machine runs, its Berth says so, and its Node has every label that the site gives it.
-    fn is_settled(&self) -> bool {
-        let runs = self
-            .machines
-            .iter()
-            .all(|machine| self.fleet.phase(&machine.name) == Some(Phase::Running));
-        runs && {
-            let berths = self.fleet.cluster().objects("berth.dev", "v1alpha1", "berths");
-            let occupied = berths
-                .iter()
-                .filter(|berth| berth["status"]["phase"] == "Occupied")
-                .count();
-            occupied >= self.machines.len() && self.is_labelled()
-        }
-    }
-
-    fn is_labelled(&self) -> bool {
-        let nodes = self.fleet.cluster().objects("", "v1", "nodes");
-        let nodes: BTreeMap<&str, &Value> = nodes
-            .iter()
-            .filter_map(|node| Some((node["metadata"]["name"].as_str()?, &node["metadata"]["labels"])))
-            .collect();
-        self.machines.iter().all(|machine| {
-            let labels = nodes.get(machine.name.as_str());
-            labels.is_some_and(|labels| machine.labels.iter().all(|(key, value)| labels[key] == value.as_str()))
-        })
-    }
-
-    fn boots(&self) -> u32 {
-        let boots = self
-            .machines
-            .iter()
-            .filter_map(|machine| self.fleet.boots(&machine.name));
-        boots.sum()
-    }
-
-    fn next_commands(&self, printer: &mut Printer<'_>) -> Result<(), Failure> {
-        let kubectl = format!("kubectl --kubeconfig {}", self.kubeconfig.display());
-        let one = self.machines.first().map_or("NAME", |machine| machine.name.as_str());
-        printer.data(&format!(
-            "\nTry next, in another terminal:\n  {kubectl} get nodes,berths\n  {kubectl} delete node {one}    # and watch it \
-             come back with its labels\n  {kubectl} label node {one} example.com/mine=yes\n\n"
-        ))
+fn no_folder(folder: &Path, error: &std::io::Error) -> Failure {
+    Failure::Argument {
+        message: format!("cannot write to `{}`: {error}", folder.display()),
+        hint: Some("set TMPDIR to a folder that you may write to".to_owned()),
     }
 }
 
@@ -287,11 +201,6 @@ fn machine_token(name: &str) -> Result<BootstrapToken, Failure> {
     let mut random = [0; 22];
     getrandom::fill(&mut random).map_err(unusable)?;
     Ok(bootstrap_token(name, &random, None))
-}
-
-fn seconds_of_a_tick(args: &UpArgs) -> i64 {
-    let per_second = 1_000 / i64::try_from(TICK.as_millis()).unwrap_or(50).max(1);
-    (i64::from(args.speed) / per_second).max(1)
 }
 
 fn placed(loaded: &Loaded, flavour: Flavour, names: &[String]) -> Vec<Placed> {
@@ -347,40 +256,4 @@ async fn prepare(cluster: &Cluster, objects: &[Value]) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Serves Ignition on a free port, with a token for each machine.
-async fn ignition(
-    texts: &[(String, String)],
-    names: &[String],
-    folder: &std::path::Path,
-) -> Result<(JoinHandle<()>, IgnitionSource), Failure> {
-    let catalog = ignition_server::catalog(texts.to_vec())?;
-    let tokens = TokenStore::open(folder.join("tokens.json"))?;
-    let now = Seconds(jiff::Timestamp::now().as_second());
-    let mut known = BTreeMap::new();
-    for name in names {
-        let new = NewToken {
-            scope: TokenScope::Node(name.clone()),
-            expires: None,
-            single_use: false,
-            comment: String::new(),
-        };
-        known.insert(name.clone(), tokens.create(new, now)?.secret.reveal().to_owned());
-    }
-    let service = IgnitionService::new(
-        CatalogHandle::new(catalog),
-        Access::Tokens(Arc::new(tokens)),
-        Arc::new(move || now),
-    );
-    let listen = ListenOptions {
-        plain: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
-        ..ListenOptions::default()
-    };
-    let server = Server::bind(listen, service).await?;
-    let address = server
-        .plain_address()
-        .ok_or_else(|| Failure::Unusable("the Ignition server has no address".to_owned()))?;
-    let task = tokio::spawn(server.run(std::future::pending()));
-    Ok((task, IgnitionSource::new(address, known)))
 }

@@ -1,0 +1,262 @@
+//! What a terminal shows while machines boot: a picture of the moment, drawn over the last one.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use anstyle::{AnsiColor, Style};
+use console::{Term, measure_text_width, truncate_str};
+
+use super::world::Stage;
+use crate::output::counted;
+
+/// So many of the last happenings are shown.
+const HAPPENINGS: usize = 6;
+/// Lines around the machines: two headings, two blanks, happenings, one for machines that have no room, and the cursor's.
+const FRAME: usize = HAPPENINGS + 6;
+
+/// One machine at this moment.
+#[derive(Clone, Debug)]
+pub(super) struct MachineView {
+    pub(super) name: String,
+    pub(super) pool: String,
+    pub(super) stage: Stage,
+    /// Labels of the site that its Node has, and how many it should have.
+    pub(super) labels: (usize, usize),
+    pub(super) boots: u32,
+}
+
+/// Everything at this moment.
+#[derive(Clone, Debug)]
+pub(super) struct Picture<'a> {
+    pub(super) elapsed: i64,
+    pub(super) speed: u16,
+    pub(super) saved: usize,
+    pub(super) machines: &'a [MachineView],
+    pub(super) happenings: &'a [String],
+    /// What stands below, when all is in place.
+    pub(super) footer: &'a str,
+}
+
+const HEAD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BUSY: Style = AnsiColor::Yellow.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+
+fn style(stage: Stage) -> Style {
+    match stage {
+        Stage::InPlace => GOOD,
+        Stage::Stopped => BAD,
+        Stage::Off => DIM,
+        _ => BUSY,
+    }
+}
+
+/// The lines of a picture, none wider than the terminal and not more than it has.
+pub(super) fn lines(picture: &Picture<'_>, width: usize, height: usize) -> Vec<String> {
+    let mut lines = vec![head(picture), String::new()];
+    let mut pools: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for machine in picture.machines {
+        let (all, there) = pools.entry(&machine.pool).or_default();
+        *all += 1;
+        *there += usize::from(machine.stage == Stage::InPlace);
+    }
+    let name = widest("POOL", pools.keys().copied());
+    lines.push(format!("{HEAD}{:<name$}   IN PLACE{HEAD:#}", "POOL"));
+    for (pool, (all, there)) in &pools {
+        let style = if all == there { GOOD } else { BUSY };
+        lines.push(format!(
+            "{pool:<name$}   {style}{there:>4} of {all:<4}{style:#} {}",
+            bar(*there, *all)
+        ));
+    }
+    lines.push(String::new());
+
+    let footer: Vec<&str> = picture.footer.lines().collect();
+    let taken = lines.len() + FRAME + footer.len();
+    let room = height.saturating_sub(taken).max(3);
+    lines.extend(machines(picture, room));
+    lines.push(String::new());
+    lines.push(format!("{HEAD}NOW{HEAD:#}"));
+    let first = picture.happenings.len().saturating_sub(HAPPENINGS);
+    lines.extend(
+        picture
+            .happenings
+            .iter()
+            .skip(first)
+            .map(|line| format!("{DIM}{line}{DIM:#}")),
+    );
+    lines.extend(footer.iter().map(|line| (*line).to_owned()));
+    lines.truncate(height.saturating_sub(1).max(1));
+    lines
+        .into_iter()
+        .map(|line| truncate_str(&line, width, "…").into_owned())
+        .collect()
+}
+
+fn head(picture: &Picture<'_>) -> String {
+    let boots: u32 = picture.machines.iter().map(|machine| machine.boots).sum();
+    let mut line = format!(
+        "{HEAD}berth up{HEAD:#}   {} simulated, {} times as fast   {}",
+        minutes(picture.elapsed),
+        picture.speed,
+        counted(usize::try_from(boots).unwrap_or(usize::MAX), "boot"),
+    );
+    let _ = write!(line, "   {GOOD}{} saved{GOOD:#}", counted(picture.saved, "reboot"));
+    line
+}
+
+/// As many machines as there is room for: those that are busy first.
+fn machines(picture: &Picture<'_>, room: usize) -> Vec<String> {
+    let mut shown: Vec<&MachineView> = picture.machines.iter().collect();
+    shown.sort_by_key(|machine| (machine.stage, machine.name.as_str()));
+    let rest = shown.split_off(room.min(shown.len()));
+    let name = widest("MACHINE", shown.iter().map(|machine| machine.name.as_str()));
+    let pool = widest("POOL", shown.iter().map(|machine| machine.pool.as_str()));
+    let mut lines = vec![format!(
+        "{HEAD}{:<name$}   {:<pool$}   {:<18}   LABELS   BOOTS{HEAD:#}",
+        "MACHINE", "POOL", "PHASE"
+    )];
+    for machine in shown {
+        let style = style(machine.stage);
+        let (has, wants) = machine.labels;
+        lines.push(format!(
+            "{:<name$}   {:<pool$}   {style}{:<18}{style:#}   {:<6}   {}",
+            machine.name,
+            machine.pool,
+            machine.stage.as_str(),
+            format!("{has}/{wants}"),
+            machine.boots
+        ));
+    }
+    if !rest.is_empty() {
+        let mut stages: BTreeMap<Stage, usize> = BTreeMap::new();
+        for machine in &rest {
+            *stages.entry(machine.stage).or_default() += 1;
+        }
+        let stages: Vec<String> = stages
+            .iter()
+            .map(|(stage, count)| format!("{count} {}", stage.as_str()))
+            .collect();
+        lines.push(format!("{DIM}and {} more: {}{DIM:#}", rest.len(), stages.join(", ")));
+    }
+    lines
+}
+
+fn widest<'a>(head: &str, names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(measure_text_width).max().unwrap_or(0).max(head.len())
+}
+
+fn bar(done: usize, all: usize) -> String {
+    const LENGTH: usize = 24;
+    let filled = done.saturating_mul(LENGTH).checked_div(all).unwrap_or(0).min(LENGTH);
+    format!("{}{DIM}{}{DIM:#}", "█".repeat(filled), "░".repeat(LENGTH - filled))
+}
+
+/// Seconds as people say them.
+pub(super) fn minutes(seconds: i64) -> String {
+    match seconds {
+        ..60 => format!("{seconds}s"),
+        _ => format!("{}m{:02}s", seconds / 60, seconds % 60),
+    }
+}
+
+/// A terminal with a picture on it.
+#[derive(Debug)]
+pub(super) struct Screen {
+    terminal: Term,
+    /// How many lines the last picture had.
+    drawn: usize,
+}
+
+impl Screen {
+    /// The terminal, if standard output is one that can move its cursor.
+    pub(super) fn open() -> Option<Self> {
+        let terminal = Term::buffered_stdout();
+        let able =
+            terminal.is_term() && terminal.features().is_attended() && console::Term::stdout().size_checked().is_some();
+        able.then_some(Self { terminal, drawn: 0 })
+    }
+
+    /// Draws over the last picture. A terminal that does not take it is no reason to stop.
+    pub(super) fn draw(&mut self, picture: &Picture<'_>) {
+        let (height, width) = self.terminal.size();
+        let lines = lines(picture, usize::from(width), usize::from(height));
+        let colours = console::colors_enabled();
+        let mut text = String::new();
+        if self.drawn > 0 {
+            let _ = write!(text, "\u{1b}[{}A\r", self.drawn);
+        }
+        for line in &lines {
+            let line = if colours {
+                line.clone()
+            } else {
+                console::strip_ansi_codes(line).into_owned()
+            };
+            let _ = writeln!(text, "{line}\u{1b}[K");
+        }
+        // What is left of a longer picture.
+        text.push_str("\u{1b}[J");
+        self.drawn = lines.len();
+        let _ = self.terminal.write_str(&text).and_then(|()| self.terminal.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(index: usize, stage: Stage) -> MachineView {
+        MachineView {
+            name: format!("machine-{index:03}"),
+            pool: if index.is_multiple_of(3) { "infra" } else { "worker" }.to_owned(),
+            stage,
+            labels: (index % 5, 4),
+            boots: 1,
+        }
+    }
+
+    fn plain(lines: &[String]) -> String {
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|line| console::strip_ansi_codes(line).trim_end().to_owned())
+            .collect();
+        lines.join("\n")
+    }
+
+    #[test]
+    fn a_picture() {
+        let stages = [Stage::InPlace, Stage::Booting, Stage::Requesting, Stage::Running];
+        let machines: Vec<MachineView> = (0..8).map(|index| machine(index, stages[index % 4])).collect();
+        let happenings: Vec<String> = (0..9)
+            .map(|index| format!("{index:>5}s  machine-{index:03} does it"))
+            .collect();
+        let picture = Picture {
+            elapsed: 135,
+            speed: 30,
+            saved: 1,
+            machines: &machines,
+            happenings: &happenings,
+            footer: "",
+        };
+        insta::assert_snapshot!(plain(&lines(&picture, 80, 40)));
+    }
+
+    #[test]
+    fn no_picture_is_larger_than_its_terminal() {
+        let machines: Vec<MachineView> = (0..500).map(|index| machine(index, Stage::Booting)).collect();
+        let happenings = vec!["x".repeat(300); 20];
+        for (width, height) in [(80, 24), (40, 12), (200, 60), (10, 3), (1, 1)] {
+            let picture = Picture {
+                elapsed: 9_999,
+                speed: 3_600,
+                saved: 77,
+                machines: &machines,
+                happenings: &happenings,
+                footer: "one\ntwo\nthree",
+            };
+            let lines = lines(&picture, width, height);
+            assert!(lines.len() <= height.max(2), "{height}");
+            assert!(lines.iter().all(|line| measure_text_width(line) <= width), "{width}");
+        }
+    }
+}

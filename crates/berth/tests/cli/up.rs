@@ -1,0 +1,274 @@
+//! `berth up`: the whole product in one process.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use crate::run::{Folder, command, finish};
+
+/// A program of this system. A test without it says so and passes, unless `BERTH_REQUIRE_TOOLS` is set.
+fn program(name: &str) -> Option<PathBuf> {
+    let envtest = std::env::var_os("BERTH_ENVTEST").map(|folder| Path::new(&folder).join(name));
+    let on_path = std::env::var_os("PATH")
+        .into_iter()
+        .flat_map(|path| std::env::split_paths(&path).collect::<Vec<_>>())
+        .map(|folder| folder.join(name));
+    let found = envtest.into_iter().chain(on_path).find(|program| program.is_file());
+    if found.is_none() {
+        let required = std::env::var_os("BERTH_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+        assert!(!required, "BERTH_REQUIRE_TOOLS is set, and {name} is not installed");
+        eprintln!("{name} is not installed: this is not tested");
+    }
+    found
+}
+
+/// From a folder without the source: the example is inside the program. The comparison counts what six machines that
+/// belong to other pools than `worker` cost when they are labelled later.
+#[test]
+fn anywhere_with_and_without_berth() {
+    let folder = Folder::new();
+    let outcome = folder.line("up --once --without-berth --speed 300");
+    assert_eq!(outcome.exit, 0, "{outcome}");
+    let said = &outcome.stdout;
+    assert!(
+        said.contains("All 13 machines are in their places with all their labels, after 13 boots"),
+        "{said}"
+    );
+    assert!(
+        said.contains("(infra: 3, master: 3, worker: 4, worker-rwn: 3)"),
+        "{said}"
+    );
+    assert!(said.contains("6 reboots saved"), "{said}");
+    let row = |name: &str| -> Vec<String> {
+        let line = said
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_else(|| panic!("{said}"));
+        line.split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let seconds = |text: &str| -> i64 {
+        let (minutes, seconds) = text.split_once('m').unwrap_or(("0", text));
+        minutes.parse::<i64>().unwrap() * 60 + seconds.trim_end_matches('s').parse::<i64>().unwrap()
+    };
+    let (with, without) = (row("with Berth"), row("without Berth"));
+    assert_eq!((&*with[1], &*with[2]), ("13", "0"), "{said}");
+    assert_eq!((&*without[1], &*without[2]), ("19", "6"), "{said}");
+    // A second boot takes 90 seconds at least.
+    assert!(seconds(&without[3]) >= 180, "{said}");
+    assert_eq!(
+        seconds(&without[4]),
+        (seconds(&without[3]) - seconds(&with[3])).max(0),
+        "{said}"
+    );
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn what_keeps_it_from_starting_is_said() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let folder = Folder::new();
+    folder.write("empty.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n");
+    for (line, words) in [
+        (
+            format!("up --once --port {port}"),
+            "another program listens there: stop it, or choose another port",
+        ),
+        (
+            "up --once --data-dir /proc/berth".to_owned(),
+            "cannot keep the cluster in `/proc/berth`",
+        ),
+        (
+            "up --once -f empty.yaml".to_owned(),
+            "no machine of the site has a pool",
+        ),
+        ("up --scenario nowhere.txt".to_owned(), "nowhere.txt"),
+    ] {
+        let outcome = folder.line(&line);
+        assert_eq!(outcome.exit, 2, "{line}: {outcome}");
+        assert!(outcome.stderr.contains(words), "{line}: {}", outcome.stderr);
+    }
+    let outcome = finish(
+        command()
+            .current_dir(folder.path())
+            .env("TMPDIR", "/proc")
+            .args(["up", "--once"]),
+        b"",
+    );
+    assert_eq!(outcome.exit, 2, "{outcome}");
+    assert!(outcome.stderr.contains("cannot write to `/proc`"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("TMPDIR"), "{}", outcome.stderr);
+}
+
+fn signal(child: &Child, name: &str) {
+    let kill = Command::new("kill")
+        .arg(format!("-{name}"))
+        .arg(child.id().to_string())
+        .status();
+    assert!(kill.unwrap().success());
+}
+
+/// Reads until a line begins so, and gives all lines.
+fn read_until(lines: &mut impl Iterator<Item = std::io::Result<String>>, beginning: &str) -> Vec<String> {
+    let mut read = Vec::new();
+    for line in lines {
+        let line = line.unwrap();
+        let found = line.starts_with(beginning);
+        read.push(line);
+        if found {
+            return read;
+        }
+    }
+    panic!("it ended before `{beginning}`: {read:#?}");
+}
+
+/// Everything answers while it runs, and Ctrl-C ends it without a trace.
+#[test]
+fn it_serves_until_somebody_ends_it() {
+    let folder = Folder::new();
+    let mut child = command()
+        .current_dir(folder.path())
+        .args(["up", "--speed", "300"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let said = read_until(&mut lines, "The deleted Node");
+    let next = |word: &str| {
+        said.iter()
+            .find(|line| line.contains(word))
+            .unwrap_or_else(|| panic!("{said:#?}"))
+    };
+    let get_nodes: Vec<&str> = next("get nodes,berths").split_whitespace().collect();
+    let kubeconfig = Path::new(get_nodes[2]);
+    assert!(kubeconfig.is_file());
+    if let Some(kubectl) = program("kubectl") {
+        let output = Command::new(&kubectl)
+            .args(&get_nodes[1..])
+            .args(["-o", "name"])
+            .output()
+            .unwrap();
+        let names = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            names.lines().filter(|line| line.starts_with("node/")).count(),
+            13,
+            "{names}"
+        );
+        assert_eq!(
+            names
+                .lines()
+                .filter(|line| line.starts_with("berth.berth.dev/"))
+                .count(),
+            13,
+            "{names}"
+        );
+        // The promise of the second command: the Node comes back with its labels, and is another object.
+        let delete: Vec<&str> = next("delete node").split_whitespace().collect();
+        let node = *delete.last().unwrap();
+        let show = |what: &str| {
+            let mut show = Command::new(&kubectl);
+            show.args(["--kubeconfig", get_nodes[2], "get", "node", node, "-o", what]);
+            String::from_utf8(show.output().unwrap().stdout).unwrap()
+        };
+        let labels = "jsonpath={.metadata.labels}";
+        let (before, uid) = (show(labels), show("jsonpath={.metadata.uid}"));
+        assert!(before.contains("node-role.kubernetes.io/infra"), "{before}");
+        assert!(Command::new(&kubectl).args(&delete[1..]).status().unwrap().success());
+        let mut after = show(labels);
+        for _ in 0..100 {
+            if after == before && show("jsonpath={.metadata.uid}") != uid {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            after = show(labels);
+        }
+        assert_eq!(after, before);
+    }
+    let curl = next("curl -s http://");
+    let (host, path) = curl.split("http://").nth(1).unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{path} HTTP/1.0\r\nhost: {host}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains(" 200 ") && answer.contains("committed"), "{answer}");
+
+    signal(&child, "INT");
+    // What it prints after that has to be read, or it could not end.
+    lines.for_each(drop);
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert!(!kubeconfig.exists(), "the temporary folder is gone");
+    let mut errors = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert_eq!(errors, "");
+}
+
+#[test]
+fn ended_while_machines_boot() {
+    let folder = Folder::new();
+    let mut child = command()
+        .current_dir(folder.path())
+        .args(["up", "--speed", "1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    read_until(&mut lines, "13 machines boot");
+    signal(&child, "TERM");
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(rest.last().unwrap(), "Ended before all machines were in their places.");
+}
+
+/// On a terminal there is a picture of the moment, drawn over and over.
+#[test]
+fn a_picture_on_a_terminal() {
+    let Some(script) = program("script") else { return };
+    let folder = Folder::new();
+    let line = format!(
+        "stty cols 100 rows 40; {} up --once --speed 120",
+        env!("CARGO_BIN_EXE_berth")
+    );
+    let mut terminal = Command::new(script);
+    terminal
+        .current_dir(folder.path())
+        .env("TERM", "xterm-256color")
+        .env_remove("NO_COLOR")
+        .args(["-q", "-e", "-c", &line, "/dev/null"]);
+    let outcome = finish(&mut terminal, b"");
+    assert_eq!(outcome.exit, 0, "{outcome}");
+    let shown = &outcome.stdout;
+    assert!(
+        shown.matches("\u{1b}[J").count() > 3,
+        "it is drawn again and again: {shown}"
+    );
+    // The last picture has everything.
+    let last = shown.rsplit("\u{1b}[J").nth(1).unwrap();
+    for word in [
+        "POOL",
+        "IN PLACE",
+        "MACHINE",
+        "PHASE",
+        "LABELS",
+        "NOW",
+        "6 reboots saved",
+        "worker-rwn",
+        "atlngamai01",
+    ] {
+        assert!(last.contains(word), "{word}: {last}");
+    }
+    assert_eq!(last.matches("Occupied").count(), 13, "{last}");
+    assert!(shown.contains("All 13 machines are in their places"), "{shown}");
+}
