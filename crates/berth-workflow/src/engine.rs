@@ -123,14 +123,19 @@ impl Engine {
     /// Works until it is told to end. Nodes that were begun are finished then, and the rest is left to whoever comes next.
     ///
     /// Dropping the future is like killing the process: everything ends at once, and nothing is lost.
-    pub async fn run(&self, cancel: CancellationToken) {
+    pub async fn run(self: Arc<Self>, cancel: CancellationToken) {
         let (results, filed) = mpsc::channel(EVENTS);
         let done = CancellationToken::new();
-        let dispatch = async {
-            dispatch::dispatch(self, &cancel, results).await;
+        let (dispatching, until) = (dispatch::dispatch(Arc::clone(&self), cancel, results), done.clone());
+        let dispatch = async move {
+            dispatching.await;
             done.cancel();
         };
-        futures::join!(dispatch, dispatch::file(self, filed), dispatch::renew(self, &done));
+        futures::join!(
+            dispatch,
+            dispatch::file(Arc::clone(&self), filed),
+            dispatch::renew(Arc::clone(&self), until)
+        );
         // Who comes next need not wait for leases of ours to end.
         if let Err(error) = self.store.give_back(&self.options.owner, self.now()).await {
             tracing::warn!(

@@ -1,6 +1,8 @@
 //! One suite for all stores, and what is particular to each.
 
 #[cfg(test)]
+mod actions;
+#[cfg(test)]
 mod concurrency;
 #[cfg(test)]
 mod conformance;

@@ -55,11 +55,27 @@ async fn a_newer_schema_is_refused_with_both_versions() {
     let error = SqliteStore::open(&path, SealingKeys::none()).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the database has schema version 99 and this program knows versions up to 1; \
+        "the database has schema version 99 and this program knows versions up to 2; \
          run a version of berth that knows 99, or restore a backup from before the upgrade"
     );
-    execute(&path, "PRAGMA user_version = 1").await;
+    execute(&path, "PRAGMA user_version = 2").await;
     SqliteStore::open(&path, SealingKeys::none()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_version_gets_the_tables_of_actions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("berth.db");
+    filled(&path).await;
+    execute(
+        &path,
+        "DROP TABLE subtasks; DROP TABLE action_audit; DROP TABLE action_validations; DROP TABLE notes; \
+         DROP TABLE actions; PRAGMA user_version = 1",
+    )
+    .await;
+    let store = SqliteStore::open(&path, SealingKeys::none()).await.unwrap();
+    assert_eq!(berth_store::ActionStore::open_actions(&store).await.unwrap(), []);
+    assert_eq!(store.latest().await.unwrap(), 4);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use berth_store::{Action, Begin, SubtaskPage, SubtaskState};
-use futures::{StreamExt as _, TryStreamExt as _};
+use tokio::task::JoinSet;
 
 use super::{Brake, Engine, Event};
 use crate::{
@@ -65,18 +65,24 @@ pub(super) async fn begin(engine: &Engine, action: &Action) -> Result<HashMap<St
 }
 
 async fn read_singly(engine: &Engine, work: &[(&str, Requested)]) -> Result<HashMap<String, NodeState>, ApplyError> {
-    let read = work.iter().map(|(node, _)| async move {
-        match engine.nodes.read(node).await {
-            Ok(state) => Ok(Some(((*node).to_owned(), state))),
-            Err(ApplyError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
+    let mut reads = JoinSet::new();
+    for (node, _) in work {
+        let (nodes, node) = (engine.nodes.clone(), (*node).to_owned());
+        reads.spawn(async move { (nodes.read(&node).await, node) });
+    }
+    let mut known = HashMap::new();
+    while let Some(read) = reads.join_next().await {
+        match read {
+            Ok((Ok(state), node)) => {
+                known.insert(node, state);
+            }
+            Ok((Err(ApplyError::NotFound { .. }), _)) => {}
+            Ok((Err(error), _)) => return Err(error),
+            // It ended with the engine.
+            Err(_) => return Err(ApplyError::GivenUp),
         }
-    });
-    let found: Vec<Option<(String, NodeState)>> = futures::stream::iter(read)
-        .buffer_unordered(READ_SINGLY)
-        .try_collect()
-        .await?;
-    Ok(found.into_iter().flatten().collect())
+    }
+    Ok(known)
 }
 
 fn removals(

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -36,11 +37,12 @@ struct Open {
 }
 
 /// Hands nodes to workers until it is told to end.
-pub(super) async fn dispatch(engine: &Engine, cancel: &CancellationToken, results: mpsc::Sender<Filed>) {
+pub(super) async fn dispatch(engine: Arc<Engine>, cancel: CancellationToken, results: mpsc::Sender<Filed>) {
+    let engine = &engine;
     let options = &engine.options;
     let mut workers: JoinSet<()> = JoinSet::new();
     let mut open = Open::default();
-    let mut beginnings = futures::stream::FuturesUnordered::new();
+    let mut beginnings = JoinSet::new();
     let full = usize::try_from(options.concurrency.max(1)).unwrap_or(usize::MAX);
     let refill = full.div_ceil(2);
     let (mut look, mut idle, mut poll_at) = (true, false, Instant::now());
@@ -51,8 +53,10 @@ pub(super) async fn dispatch(engine: &Engine, cancel: &CancellationToken, result
         if look {
             match engine.store.open_actions().await {
                 Ok(actions) => {
+                    open.tell_ended(engine, &actions).await;
                     for action in open.update(engine, actions) {
-                        beginnings.push(async move { (action.id.clone(), begin::begin(engine, &action).await) });
+                        let engine = Arc::clone(engine);
+                        beginnings.spawn(async move { (action.id.clone(), begin::begin(&engine, &action).await) });
                     }
                 }
                 Err(error) => complain("looking for actions", &error),
@@ -83,7 +87,7 @@ pub(super) async fn dispatch(engine: &Engine, cancel: &CancellationToken, result
             () = cancel.cancelled() => break,
             () = engine.wake.notified() => true,
             () = tokio::time::sleep_until(poll_at) => true,
-            Some((id, begun)) = futures::StreamExt::next(&mut beginnings) => {
+            Some(Ok((id, begun))) = beginnings.join_next() => {
                 open.beginning.remove(&id);
                 match begun {
                     Ok(known) => { open.known.insert(id, known); idle = false; }
@@ -105,6 +109,20 @@ fn complain(doing: &'static str, error: &(dyn std::error::Error + 'static)) {
 }
 
 impl Open {
+    /// Tells how actions ended that are not open any more, whoever brought them to their end.
+    async fn tell_ended(&self, engine: &Engine, actions: &[Action]) {
+        let gone = self
+            .seen
+            .keys()
+            .filter(|id| actions.iter().all(|action| action.id != **id));
+        for id in gone {
+            match engine.store.action(id).await {
+                Ok(action) => engine.tell(Event::of(&action)),
+                Err(error) => complain("reading an action that has ended", &error),
+            }
+        }
+    }
+
     /// Takes notice of what is open, tells what changed, and gives the actions that are to begin.
     fn update(&mut self, engine: &Engine, actions: Vec<Action>) -> Vec<Action> {
         let ids: HashSet<ActionId> = actions.iter().map(|action| action.id.clone()).collect();
@@ -177,7 +195,7 @@ async fn work(
 }
 
 /// Files results as they come, those that come together in one transaction.
-pub(super) async fn file(engine: &Engine, mut filed: mpsc::Receiver<Filed>) {
+pub(super) async fn file(engine: Arc<Engine>, mut filed: mpsc::Receiver<Filed>) {
     let mut batch: Vec<Filed> = Vec::new();
     while filed.recv_many(&mut batch, BATCH).await > 0 {
         let (results, told): (Vec<Finished>, Vec<(String, Outcome)>) = batch
@@ -215,7 +233,7 @@ pub(super) async fn file(engine: &Engine, mut filed: mpsc::Receiver<Filed>) {
 }
 
 /// Holds on to leases for as long as the engine lives.
-pub(super) async fn renew(engine: &Engine, done: &CancellationToken) {
+pub(super) async fn renew(engine: Arc<Engine>, done: CancellationToken) {
     let every = engine.options.lease / 3;
     loop {
         tokio::select! {

@@ -1,0 +1,313 @@
+//! Requests on committed documents: what is refused, in which order and words, and what becomes of the rest.
+
+use std::sync::Arc;
+
+use berth_repository::{Configdocs, Repository, SiteRules, read_documents};
+use berth_store::{ActionState, ActionStore, Database, MemoryStore, Origin, Store, SubtaskPage, Write};
+use berth_workflow::{
+    Caller, DynamicLabels, Engine, EngineOptions, RelabelRequest, Strategy, SubmitError, TaskRequest, Workflow,
+    WorkflowOptions,
+};
+use serde_json::{Value, json};
+
+use crate::world::{Embedded, create_nodes, labels, now};
+
+const SITE: &str = r#"
+schema: deckhand/LayeringPolicy/v1
+metadata: {schema: metadata/Control/v1, name: layering-policy}
+data: {layerOrder: [global, type, site]}
+---
+schema: drydock/HardwareProfile/v1
+metadata: {schema: metadata/Document/v1, name: hw, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
+data: {vendor: HP, generation: '8', hw_version: '3', bios_version: '2.2.3', boot_mode: bios, bootstrap_protocol: pxe, pxe_interface: 0, device_aliases: {}}
+---
+schema: drydock/HostProfile/v1
+metadata: {schema: metadata/Document/v1, name: defaults, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
+data: {hardware_profile: hw, metadata: {owner_data: {control-plane: enabled, foo: bar}}}
+---
+schema: drydock/Rack/v1
+metadata: {schema: metadata/Document/v1, name: rack1, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
+data: {location: {clli: HSTNTXMOCG0, grid: EG12}, local_networks: [pxe]}
+---
+schema: drydock/BaremetalNode/v1
+metadata: {schema: metadata/Document/v1, name: node-000, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
+data:
+  host_profile: defaults
+  addressing: [{network: pxe, address: dhcp}]
+  metadata: {rack: rack1, tags: [masters], owner_data: {'!foo': '', ceph-osd: enabled}}
+---
+schema: drydock/BaremetalNode/v1
+metadata: {schema: metadata/Document/v1, name: node-001, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
+data:
+  host_profile: defaults
+  addressing: [{network: pxe, address: dhcp}]
+  metadata: {rack: rack1, owner_data: {}}
+"#;
+
+/// A node whose documents are wrong: its profile is not there.
+const BROKEN: &str = r#"
+---
+schema: drydock/BaremetalNode/v1
+metadata: {schema: metadata/Document/v1, name: node-002, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
+data:
+  host_profile: nowhere
+  addressing: [{network: pxe, address: dhcp}]
+  metadata: {owner_data: {}}
+"#;
+
+struct Desk {
+    store: Arc<dyn Database>,
+    configdocs: Arc<Configdocs>,
+    engine: Arc<Engine>,
+}
+
+impl Desk {
+    fn new(cluster: &Embedded) -> Self {
+        let store: Arc<dyn Database> = Arc::new(MemoryStore::new());
+        let documents: Arc<dyn Store> = Arc::clone(&store) as Arc<dyn Store>;
+        let actions: Arc<dyn ActionStore> = Arc::clone(&store) as Arc<dyn ActionStore>;
+        let repository = Arc::new(Repository::new(documents));
+        let options = EngineOptions::new("desk", Arc::new(now));
+        Self {
+            configdocs: Arc::new(Configdocs::new(repository, Arc::new(SiteRules::default()))),
+            engine: Arc::new(Engine::new(actions, cluster.client(), options)),
+            store,
+        }
+    }
+
+    fn workflow(&self, options: WorkflowOptions) -> Workflow {
+        let actions: Arc<dyn ActionStore> = Arc::clone(&self.store) as Arc<dyn ActionStore>;
+        Workflow::new(Arc::clone(&self.configdocs), actions, Arc::clone(&self.engine), options)
+    }
+
+    async fn put(&self, text: &str) -> u64 {
+        let documents = read_documents(text).unwrap();
+        let put = self
+            .configdocs
+            .repository()
+            .put_bucket("site", &documents, Write::at(now()))
+            .await
+            .unwrap();
+        put.revision.unwrap().id
+    }
+
+    async fn tag(&self, revision: u64, tag: &str) {
+        self.configdocs.repository().put_tag(revision, tag, None).await.unwrap();
+    }
+}
+
+fn caller() -> Caller {
+    let mut random = [7; 26];
+    random[..8].copy_from_slice(&now().to_be_bytes());
+    Caller {
+        user: "site engineer".to_owned(),
+        context_marker: "mark".to_owned(),
+        now: now(),
+        random,
+    }
+}
+
+fn request(nodes: &[&str]) -> RelabelRequest {
+    RelabelRequest::read("update_labels", json!({ "target_nodes": nodes }).as_object()).unwrap()
+}
+
+fn refusal(answer: Result<berth_store::Action, SubmitError>) -> (u16, String, String) {
+    let error = answer.unwrap_err();
+    (error.status(), error.title(), error.description())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_checked_in_their_order() {
+    let cluster = Embedded::start().await;
+    let desk = Desk::new(&cluster);
+    let workflow = desk.workflow(WorkflowOptions::default());
+    let create = async |nodes: &[&str]| workflow.create_action(&request(nodes), &caller()).await;
+    let (status, title, text) = refusal(create(&["unknown"]).await);
+    assert_eq!(
+        (status, &*title, &*text),
+        (
+            400,
+            "No committed configdocs",
+            "Unable to locate a committed revision in Deckhand"
+        )
+    );
+    let revision = desk.put(&format!("{SITE}{BROKEN}")).await;
+    assert_eq!(
+        refusal(create(&["unknown"]).await).1,
+        "No committed configdocs",
+        "what is in the buffer does not count"
+    );
+    desk.tag(revision, "committed").await;
+    let (status, title, text) = refusal(create(&["unknown"]).await);
+    assert_eq!((status, &*title), (400, "No site action"));
+    assert!(text.contains("berth site-action record"), "{text}");
+    desk.tag(revision, "site-action-success").await;
+    let (status, title, text) = refusal(create(&["node-000", "unknown", "other"]).await);
+    assert_eq!((status, &*title), (400, "Unknown nodes"));
+    assert_eq!(
+        text,
+        format!("Nodes that are not in the committed revision {revision}: unknown, other")
+    );
+    let (status, title, text) = refusal(create(&["node-000", "node-002"]).await);
+    assert_eq!((status, &*title), (400, "Document validation failed"));
+    assert!(text.contains("nowhere"), "{text}");
+
+    // The error is about another node.
+    let action = create(&["node-000"]).await.unwrap();
+    assert_eq!((action.state, action.revision), (ActionState::Pending, Some(revision)));
+    let filed = desk.store.action_validations(&action.id).await.unwrap();
+    assert!(
+        filed
+            .iter()
+            .any(|validation| validation.details["message"].to_string().contains("nowhere")),
+        "{filed:?}"
+    );
+    let notes = desk.store.notes(&format!("action/{}", action.id)).await.unwrap();
+    assert_eq!(notes[0].note.text, format!("Configdoc revision {revision}"));
+    let (status, title, text) = refusal(create(&["node-001"]).await);
+    assert_eq!((status, &*title), (409, "Conflicting action"));
+    assert!(
+        text.starts_with(&format!(
+            "update_labels conflicts with scheduled update_labels {}",
+            action.id
+        )),
+        "{text}"
+    );
+
+    let strict = desk.workflow(WorkflowOptions {
+        all_or_nothing: true,
+        require_deployment_configuration: true,
+        ..WorkflowOptions::default()
+    });
+    let error = strict
+        .create_action(&request(&["node-000"]), &caller())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.title(), error.description()),
+        (
+            "Document validation failed".to_owned(),
+            "InvalidConfigurationDocuments".to_owned()
+        )
+    );
+    assert_eq!(error.messages()[0]["name"], json!("DocumentNotFoundError"));
+    let strict = desk.workflow(WorkflowOptions {
+        all_or_nothing: true,
+        ..WorkflowOptions::default()
+    });
+    assert_eq!(
+        refusal(strict.create_action(&request(&["node-000"]), &caller()).await).1,
+        "Document validation failed"
+    );
+    assert_eq!(
+        desk.configdocs.repository().store().tags(revision).await.unwrap().len(),
+        2,
+        "tags are left alone"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_come_from_the_documents() {
+    let cluster = Embedded::start().await;
+    let names: Vec<String> = crate::world::names(2);
+    create_nodes(&cluster.client(), &names).await;
+    let desk = Desk::new(&cluster);
+    let revision = desk.put(SITE).await;
+    desk.tag(revision, "committed").await;
+    desk.tag(revision, "site-action-success").await;
+    let workflow = desk.workflow(WorkflowOptions::default());
+    let preview = workflow.preview_action(&request(&["node-000"])).await.unwrap();
+    let outcome = &preview.nodes[0].outcome;
+    let labels_after = json!(outcome.labels);
+    assert_eq!(
+        labels_after,
+        json!({
+            "kubernetes.io/hostname": "node-000",
+            "control-plane": "enabled",
+            "ceph-osd": "enabled",
+            "berth.dev/rack": "rack1",
+            "berth.dev/profile": "defaults",
+            "berth.dev/hardware-profile": "hw",
+            "berth.dev/tag-masters": "",
+        })
+    );
+    assert_eq!((json!(outcome.removed), preview.held), (json!({"stale": "yes"}), None));
+    assert_eq!(
+        labels(&cluster.client()).await["node-000"].len(),
+        2,
+        "a preview writes nothing"
+    );
+
+    let plain = desk.workflow(WorkflowOptions {
+        dynamic: DynamicLabels::Off,
+        ..WorkflowOptions::default()
+    });
+    let preview = plain.preview_action(&request(&["node-000"])).await.unwrap();
+    let keys: Vec<&String> = preview.nodes[0].outcome.set.keys().collect();
+    assert_eq!(keys, ["ceph-osd", "control-plane"]);
+
+    // A task without filter is for all nodes; it is no action.
+    let task = TaskRequest {
+        design_ref: "deckhand+http://deckhand/revisions/1/rendered-documents".to_owned(),
+        filter: None,
+        filter_json: Value::Null,
+        strategy: Some(Strategy::Owned),
+        allow_mass_removal: false,
+    };
+    let running = tokio::spawn({
+        let engine = Arc::clone(&desk.engine);
+        async move { engine.run(tokio_util::sync::CancellationToken::new()).await }
+    });
+    let mut events = desk.engine.events();
+    let task = workflow.create_task(&task, &caller()).await.unwrap();
+    assert_eq!((task.origin, task.counts.total()), (Origin::Task, 2));
+    let ended = async {
+        while !desk.store.task(&task.task_id).await.unwrap().state.is_final() {
+            let _ = events.recv().await;
+        }
+    };
+    tokio::time::timeout(crate::world::LONG, ended).await.unwrap();
+    running.abort();
+    assert_eq!(
+        desk.store.task(&task.task_id).await.unwrap().state,
+        ActionState::Success
+    );
+    let subtasks = desk.store.subtasks(&task.id, SubtaskPage::ALL).await.unwrap();
+    assert_eq!(subtasks[1].outcome.as_ref().unwrap()["set"]["foo"], json!("bar"));
+    let found = labels(&cluster.client()).await;
+    assert_eq!(
+        found["node-000"]["stale"], "yes",
+        "what Berth did not set stays with this strategy"
+    );
+    assert_eq!(found["node-000"]["ceph-osd"], "enabled");
+
+    let nodes = workflow.nodes();
+    let put = |requested: Value, dry_run| async move {
+        let requested = serde_json::from_value(requested).unwrap();
+        nodes.put("node-001", &requested, Strategy::Mirror, dry_run).await
+    };
+    let (diff, _) = put(json!({"a": "1"}), true).await.unwrap();
+    assert!(diff.remove.contains("stale") && diff.set.contains_key("a"));
+    assert_eq!(
+        put(json!({"a": "1", "not legal": "x"}), false)
+            .await
+            .unwrap_err()
+            .status(),
+        400
+    );
+    assert!(
+        !labels(&cluster.client()).await["node-001"].contains_key("a"),
+        "the rest is untouched"
+    );
+    put(json!({"a": "1"}), false).await.unwrap();
+    let after = labels(&cluster.client()).await;
+    assert_eq!(
+        after["node-001"].keys().collect::<Vec<_>>(),
+        ["a", "kubernetes.io/hostname"]
+    );
+    let missing = nodes
+        .put("nobody", &Default::default(), Strategy::Mirror, false)
+        .await
+        .unwrap_err();
+    assert_eq!(missing.status(), 404);
+}
