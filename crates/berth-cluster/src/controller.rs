@@ -14,11 +14,12 @@ mod engine;
 mod health;
 mod metrics;
 mod policies;
+mod pools;
 mod state;
 mod watches;
 mod writer;
 
-use std::{fmt, net::SocketAddr, sync::Arc};
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 use berth_labels::{ConflictPolicy, Flavour};
 use jiff::Timestamp;
@@ -29,7 +30,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::info;
 
-use self::{engine::Engine, metrics::Metrics};
+use self::{engine::Engine, metrics::Metrics, pools::PoolEngine};
 use crate::{
     admission::FailurePolicy,
     lease::{Claim, LeaseOptions, campaign},
@@ -47,6 +48,33 @@ pub enum Mode {
     /// Labels, Berths and pre-registration; rendering and rollout are left to the Machine Config Operator.
     #[default]
     Labels,
+    /// Rendering, rollout, drains and clean-up of rendered configs too.
+    Full,
+}
+
+/// How pools are kept in full mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolOptions {
+    /// So long nothing must have changed before a pool is rendered: several changes give one rendered config.
+    pub settle: Duration,
+    /// So long a rendered config is kept that nobody refers to. A machine may have been given it at boot and not have
+    /// registered yet.
+    pub keep_unused: Duration,
+    /// The first wait when a Pod may not be evicted; each further one is twice as long.
+    pub first_drain_retry: Duration,
+    /// The longest of these waits.
+    pub longest_drain_retry: Duration,
+}
+
+impl Default for PoolOptions {
+    fn default() -> Self {
+        Self {
+            settle: Duration::from_secs(2),
+            keep_unused: Duration::from_hours(24),
+            first_drain_retry: Duration::from_secs(1),
+            longest_drain_retry: Duration::from_secs(30),
+        }
+    }
 }
 
 /// How to run.
@@ -54,6 +82,8 @@ pub enum Mode {
 pub struct Options {
     /// What to do.
     pub mode: Mode,
+    /// How pools are kept, where the mode is full.
+    pub pools: PoolOptions,
     /// Decide about certificate requests of kubelets with reserved names.
     pub approve: bool,
     /// Make a Berth for every Node that has none.
@@ -96,6 +126,7 @@ impl Options {
     pub fn new(clock: Clock) -> Self {
         Self {
             mode: Mode::Labels,
+            pools: PoolOptions::default(),
             approve: false,
             adopt: true,
             flavour: Flavour::default(),
@@ -145,7 +176,9 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
         ));
     }
     let (changes, received) = mpsc::channel(CHANGES);
-    for watching in watches::all(&client, &options, &changes) {
+    let (pool_changes, pools_received) = mpsc::unbounded_channel();
+    let pool_changes = (options.mode == Mode::Full).then_some(pool_changes);
+    for watching in watches::all(&client, &options, &changes, pool_changes.as_ref()) {
         let shutdown = shutdown.clone();
         tasks.spawn(async move {
             tokio::select! {
@@ -155,6 +188,7 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
         });
     }
     drop(changes);
+    drop(pool_changes);
     // The lease outlives the engine by the time it needs to finish its writes.
     let lease_shutdown = CancellationToken::new();
     let _lease_ends_too = lease_shutdown.clone().drop_guard();
@@ -178,10 +212,18 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
         sender
     });
     info!(mode = ?options.mode, approve = options.approve, "the controllers start");
+    let pools = (options.mode == Mode::Full).then(|| {
+        let engine = PoolEngine::new(client.clone(), options.clone(), claims.clone(), metrics.clone());
+        tokio::spawn(engine.run(pools_received, shutdown.clone()))
+    });
     Engine::new(client, options, claims, metrics, health, wanted)
         .run(received, shutdown.clone())
         .await;
     shutdown.cancel();
+    if let Some(pools) = pools {
+        // A task that failed has ended too.
+        let _ = pools.await;
+    }
     lease_shutdown.cancel();
     tasks.close();
     tasks.wait().await;

@@ -5,7 +5,7 @@
 //!                       (berth-site, pure)           (pure)     (a value)
 //! ```
 //!
-//! Types first: [`api`] has the resources. Deciding ([`observe`], [`decide`], [`lease`]) is pure and takes the clock as
+//! Types first: [`api`] has the resources. Deciding ([`observe`], [`decide`], [`pools`], [`lease`]) is pure and takes the clock as
 //! an argument; only [`controller`] speaks to the API server.
 
 pub mod admission;
@@ -19,6 +19,7 @@ pub mod install;
 pub mod lease;
 pub mod names;
 pub mod observe;
+pub mod pools;
 mod summary;
 mod view;
 

@@ -37,6 +37,12 @@ pub const MANAGED: &str = "berth.dev/managed";
 /// Annotation of a Node whose Berth was deleted: it is not adopted again.
 pub const RELEASED: &str = "berth.dev/released";
 
+/// Finalizer of a rendered config: it stays as long as a pool, a Node or a Berth refers to it.
+pub const IN_USE: &str = "berth.dev/in-use";
+
+/// Annotation of a rendered config: since when nobody refers to it.
+pub const UNUSED_SINCE: &str = "berth.dev/unused-since";
+
 /// Prefix of the Machine Config Operator's annotations.
 pub const MACHINE_CONFIG_PREFIX: &str = "machineconfiguration.openshift.io/";
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use berth_pools::NodeConditions;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Taint};
+use k8s_openapi::api::core::v1::{Node, NodeStatus, Taint};
 
 use crate::names;
 
@@ -26,6 +27,10 @@ pub struct NodeView {
     pub annotations: BTreeMap<String, String>,
     /// `spec.taints`.
     pub taints: Vec<Taint>,
+    /// `spec.unschedulable`: whether the Node is cordoned.
+    pub unschedulable: bool,
+    /// The conditions that say whether the Node serves.
+    pub conditions: NodeConditions,
     /// `spec.providerID`.
     pub provider_id: Option<String>,
     /// `status.nodeInfo.systemUUID`.
@@ -38,7 +43,9 @@ impl From<Node> for NodeView {
     fn from(node: Node) -> Self {
         let metadata = node.metadata;
         let spec = node.spec.unwrap_or_default();
-        let info = node.status.and_then(|status| status.node_info);
+        let status = node.status.unwrap_or_default();
+        let conditions = conditions(&status);
+        let info = status.node_info;
         let kept = |key: &String| key.starts_with("berth.dev/") || key.starts_with(names::MACHINE_CONFIG_PREFIX);
         Self {
             name: metadata.name.unwrap_or_default(),
@@ -54,6 +61,8 @@ impl From<Node> for NodeView {
                 .filter(|(key, _)| kept(key))
                 .collect(),
             taints: spec.taints.unwrap_or_default(),
+            unschedulable: spec.unschedulable.unwrap_or_default(),
+            conditions,
             provider_id: spec.provider_id,
             system_uuid: info
                 .as_ref()
@@ -62,6 +71,20 @@ impl From<Node> for NodeView {
             has_kubelet: info.is_some_and(|info| !info.kubelet_version.is_empty()),
         }
     }
+}
+
+/// `Unknown` is bad news for each of them: nobody can say that the Node serves.
+fn conditions(status: &NodeStatus) -> NodeConditions {
+    let mut found = NodeConditions::default();
+    for condition in status.conditions.iter().flatten() {
+        match condition.type_.as_str() {
+            "Ready" => found.ready = Some(condition.status == "True"),
+            "DiskPressure" => found.disk_pressure = Some(condition.status != "False"),
+            "NetworkUnavailable" => found.network_unavailable = Some(condition.status != "False"),
+            _ => {}
+        }
+    }
+    found
 }
 
 impl NodeView {

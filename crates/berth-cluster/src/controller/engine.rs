@@ -383,7 +383,7 @@ impl Engine {
     }
 }
 
-async fn sleep_until(at: Option<Instant>) {
+pub(super) async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
@@ -403,7 +403,7 @@ async fn next_documents(
     Some(receiver.borrow_and_update().clone())
 }
 
-async fn claim_changed(claims: &mut Option<watch::Receiver<Claim>>) {
+pub(super) async fn claim_changed(claims: &mut Option<watch::Receiver<Claim>>) {
     match claims {
         Some(receiver) => {
             if receiver.changed().await.is_err() {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, atomic::AtomicU64};
 
+use berth_pools::PoolCounts;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge},
@@ -24,12 +25,23 @@ struct InPhase {
     phase: &'static str,
 }
 
+/// Labels of the number of machines in a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct InPool {
+    pool: String,
+    state: &'static str,
+}
+
 /// The counters and gauges of one controller.
 #[derive(Clone, Debug)]
 pub(super) struct Metrics {
     registry: Arc<Registry>,
     writes: Family<Write, Counter>,
     berths: Family<InPhase, Gauge>,
+    machines: Family<InPool, Gauge>,
+    pub(super) drains: Gauge<i64>,
+    pub(super) late_drains: Counter<u64, AtomicU64>,
+    pub(super) rendered: Gauge<i64>,
     pub(super) decisions: Counter,
     pub(super) conflicts: Gauge<i64>,
     pub(super) held_removals: Gauge<i64>,
@@ -70,6 +82,16 @@ impl Metrics {
         let leading = gauge(&mut registry, "leading", "Whether this replica leads");
         let nodes = gauge(&mut registry, "nodes", "Nodes in the cluster");
         let waiting = gauge(&mut registry, "waiting_nodes", "Nodes that wait to be looked at");
+        let machines = Family::default();
+        registry.register("pool_machines", "Machines of a pool by state", machines.clone());
+        let drains = gauge(&mut registry, "drains", "Drains that are under way");
+        let rendered = gauge(&mut registry, "rendered_configs", "Rendered configs in the cluster");
+        let late_drains = Counter::default();
+        registry.register(
+            "late_drains",
+            "Drains that took longer than an hour",
+            late_drains.clone(),
+        );
         let unusable = Counter::default();
         registry.register(
             "failed_writes",
@@ -80,6 +102,10 @@ impl Metrics {
             registry: Arc::new(registry),
             writes,
             berths,
+            machines,
+            drains,
+            late_drains,
+            rendered,
             decisions,
             conflicts,
             held_removals,
@@ -93,6 +119,20 @@ impl Metrics {
     pub(super) fn wrote(&self, kind: &'static str, verb: &'static str, done: bool) {
         let outcome = if done { "done" } else { "failed" };
         self.writes.get_or_create(&Write { kind, verb, outcome }).inc();
+    }
+
+    pub(super) fn pool(&self, pool: &str, counts: &PoolCounts) {
+        for (state, count) in [
+            ("all", counts.machine),
+            ("updated", counts.updated),
+            ("ready", counts.ready),
+            ("unavailable", counts.unavailable),
+            ("degraded", counts.degraded),
+        ] {
+            let pool = pool.to_owned();
+            let gauge = self.machines.get_or_create(&InPool { pool, state });
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
     }
 
     pub(super) fn berths(&self, phase: Phase, count: usize) {

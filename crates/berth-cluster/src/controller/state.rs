@@ -374,14 +374,27 @@ fn same_metadata(known: &Berth, berth: &Berth) -> bool {
         && known.deletion_timestamp == berth.deletion_timestamp
 }
 
+/// Members of a pool's spec that are about its rollout and give no label: a rollout makes no node worth another look.
+const ROLLOUT: [&str; 3] = ["configuration", "maxUnavailable", "paused"];
+
 /// Whether what was computed from them may differ.
 fn definitions_seen(known: &mut BTreeMap<String, Value>, seen: Seen<Definition>) -> bool {
     let same = |old: Option<&Value>, new: &Value| {
         old.is_some_and(|old| {
             let part = |value: &Value, pointer: &str| value.pointer(pointer).cloned();
-            ["/spec", "/metadata/labels", "/metadata/annotations"]
-                .iter()
-                .all(|pointer| part(old, pointer) == part(new, pointer))
+            let declared = |value: &Value| {
+                let mut spec = part(value, "/spec").unwrap_or_default();
+                if let Some(members) = spec.as_object_mut() {
+                    for key in ROLLOUT {
+                        members.remove(key);
+                    }
+                }
+                spec
+            };
+            declared(old) == declared(new)
+                && ["/metadata/labels", "/metadata/annotations"]
+                    .iter()
+                    .all(|pointer| part(old, pointer) == part(new, pointer))
         })
     };
     match seen {
@@ -401,7 +414,7 @@ fn definitions_seen(known: &mut BTreeMap<String, Value>, seen: Seen<Definition>)
 }
 
 /// Compares two versions of one object. Kubernetes compares them as numbers too; what is no number is never older.
-fn is_older(version: &str, than: &str) -> bool {
+pub(super) fn is_older(version: &str, than: &str) -> bool {
     match (version.parse::<u128>(), than.parse::<u128>()) {
         (Ok(version), Ok(than)) => version < than,
         _ => false,

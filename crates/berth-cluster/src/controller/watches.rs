@@ -21,11 +21,12 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
-use super::Options;
+use super::{Options, pools::PoolChange};
 use crate::{
-    api::{Berth, LabelRule, MachineConfigPool},
+    api::{Berth, LabelRule, MachineConfig, MachineConfigPool},
     bootstrap,
     decide::{CertificateRequest, KUBELET_SIGNER},
+    pools::{BerthView, ConfigView, PoolView},
     view::NodeView,
 };
 
@@ -60,7 +61,50 @@ pub(super) struct Definition {
 
 type Watching = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-pub(super) fn all(client: &Client, options: &Options, changes: &mpsc::Sender<Change>) -> Vec<Watching> {
+type Wrap<T> = fn(Seen<T>) -> Change;
+type View<T> = fn(&Seen<T>) -> PoolChange;
+
+/// Where what a watch sees goes to.
+struct Sinks<T> {
+    engine: Option<(mpsc::Sender<Change>, Wrap<T>)>,
+    /// This one never waits, so that what keeps labels never waits for what keeps pools.
+    pools: Option<(mpsc::UnboundedSender<PoolChange>, View<T>)>,
+}
+
+impl<T> Sinks<T> {
+    /// Whether anybody still listens.
+    async fn send(&self, seen: Seen<T>) -> bool {
+        if let Some((pools, view)) = &self.pools
+            && pools.send(view(&seen)).is_err()
+        {
+            return false;
+        }
+        match &self.engine {
+            Some((engine, wrap)) => engine.send(wrap(seen)).await.is_ok(),
+            None => true,
+        }
+    }
+}
+
+impl<T> Seen<T> {
+    fn map<U>(&self, view: impl Fn(&T) -> U) -> Seen<U> {
+        match self {
+            Self::All(all) => Seen::All(all.iter().map(view).collect()),
+            Self::One(one) => Seen::One(view(one)),
+            Self::Gone(one) => Seen::Gone(view(one)),
+        }
+    }
+}
+
+/// How many machine configs are read at once: rendered ones are large.
+const CONFIGS: u32 = 20;
+
+pub(super) fn all(
+    client: &Client,
+    options: &Options,
+    changes: &mpsc::Sender<Change>,
+    pool_changes: Option<&mpsc::UnboundedSender<PoolChange>>,
+) -> Vec<Watching> {
     let nodes: Api<Node> = Api::all(client.clone());
     let certificates: Api<CertificateSigningRequest> = Api::all(client.clone());
     let by_signer = watcher::Config::default().fields(&format!("spec.signerName={KUBELET_SIGNER}"));
@@ -70,63 +114,89 @@ pub(super) fn all(client: &Client, options: &Options, changes: &mpsc::Sender<Cha
         Box::pin(watch(
             nodes,
             plain(),
-            changes.clone(),
             |node| Some(node.into()),
-            Change::Nodes,
+            Sinks {
+                engine: Some((changes.clone(), Change::Nodes)),
+                pools: pool_changes.map(|pools| {
+                    let view: View<NodeView> = |seen| PoolChange::Nodes(seen.map(Clone::clone));
+                    (pools.clone(), view)
+                }),
+            },
         )),
         Box::pin(watch(
             dynamic(&Berth::api_resource()),
             plain(),
-            changes.clone(),
             berth,
-            Change::Berths,
+            Sinks {
+                engine: Some((changes.clone(), Change::Berths)),
+                pools: pool_changes.map(|pools| {
+                    let view: View<Box<Berth>> = |seen| PoolChange::Berths(seen.map(|berth| BerthView::from(&**berth)));
+                    (pools.clone(), view)
+                }),
+            },
         )),
         Box::pin(watch(
             dynamic(&LabelRule::api_resource()),
             plain(),
-            changes.clone(),
             definition,
-            Change::Rules,
+            to_engine(changes, Change::Rules),
         )),
         Box::pin(watch(
             dynamic(&MachineConfigPool::api_resource()),
             plain(),
-            changes.clone(),
             definition,
-            Change::Pools,
+            Sinks {
+                engine: Some((changes.clone(), Change::Pools)),
+                pools: pool_changes.map(|pools| {
+                    let view: View<Definition> =
+                        |seen| PoolChange::Pools(seen.map(|pool| PoolView::read(&pool.object)));
+                    (pools.clone(), view)
+                }),
+            },
         )),
         Box::pin(watch(
             certificates,
             by_signer,
-            changes.clone(),
             |request| Some(certificate(request)),
-            Change::Certificates,
+            to_engine(changes, Change::Certificates),
         )),
     ];
+    if let Some(pools) = pool_changes {
+        watches.push(Box::pin(watch(
+            dynamic(&MachineConfig::api_resource()),
+            plain().page_size(CONFIGS),
+            machine_config,
+            Sinks {
+                engine: None,
+                pools: Some((pools.clone(), |seen| PoolChange::Configs(seen.map(Clone::clone)))),
+            },
+        )));
+    }
     if options.approve {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), bootstrap::NAMESPACE);
         let ours = watcher::Config::default().labels(bootstrap::SELECTOR);
         watches.push(Box::pin(watch(
             secrets,
             ours,
-            changes.clone(),
             |secret| bootstrap::Binding::read(&secret),
-            Change::Tokens,
+            to_engine(changes, Change::Tokens),
         )));
     }
     watches
 }
 
+fn to_engine<T>(changes: &mpsc::Sender<Change>, wrap: fn(Seen<T>) -> Change) -> Sinks<T> {
+    Sinks {
+        engine: Some((changes.clone(), wrap)),
+        pools: None,
+    }
+}
+
 /// Watches one kind for ever. What cannot be understood is left out, with a warning, and does not stop the watch.
-async fn watch<K, T>(
-    api: Api<K>,
-    config: watcher::Config,
-    changes: mpsc::Sender<Change>,
-    understand: fn(K) -> Option<T>,
-    wrap: fn(Seen<T>) -> Change,
-) where
+async fn watch<K, T>(api: Api<K>, config: watcher::Config, understand: fn(K) -> Option<T>, sinks: Sinks<T>)
+where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
-    T: Send + 'static,
+    T: Send + Sync + 'static,
 {
     let url = api.resource_url().to_owned();
     let mut stream = std::pin::pin!(watcher(api, config).default_backoff());
@@ -165,7 +235,7 @@ async fn watch<K, T>(
             }
         };
         if let Some(seen) = seen
-            && changes.send(wrap(seen)).await.is_err()
+            && !sinks.send(seen).await
         {
             return;
         }
@@ -201,6 +271,22 @@ fn definition(mut object: DynamicObject) -> Option<Definition> {
         name: object.name_any(),
         object: serde_json::to_value(object).ok()?,
     })
+}
+
+fn machine_config(mut object: DynamicObject) -> Option<ConfigView> {
+    object.metadata.managed_fields = None;
+    let name = object.name_any();
+    match ConfigView::read(&serde_json::to_value(object).ok()?) {
+        Ok(config) => Some(config),
+        Err(error) => {
+            warn!(
+                name,
+                error = &error as &dyn std::error::Error,
+                "the MachineConfig cannot be read"
+            );
+            None
+        }
+    }
 }
 
 fn certificate(request: CertificateSigningRequest) -> CertificateRequest {

@@ -75,6 +75,11 @@ pub(super) enum WriteError {
 }
 
 impl WriteError {
+    /// What was to be made exists.
+    pub(super) fn is_already_there(&self) -> bool {
+        matches!(self, Self::Refused(kube::Error::Api(status)) if status.is_already_exists())
+    }
+
     /// Somebody else was faster: what was decided has to be decided again.
     pub(super) fn is_outdated(&self) -> bool {
         matches!(self, Self::Refused(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() || status.is_not_found())
@@ -307,8 +312,23 @@ impl Writer {
         Ok(())
     }
 
+    /// A client for reading.
+    pub(super) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// The time.
+    pub(super) fn now(&self) -> jiff::Timestamp {
+        (self.clock)()
+    }
+
+    /// A drain takes far too long.
+    pub(super) fn drain_is_late(&self) {
+        self.metrics.late_drains.inc();
+    }
+
     /// An event. That it cannot be written is no reason to fail.
-    async fn note(&self, note: &Note, reference: &ObjectReference) {
+    pub(super) async fn note(&self, note: &Note, reference: &ObjectReference) {
         if note.warning {
             warn!(reason = note.reason, object = reference.name, "{}", note.message);
         } else {
@@ -330,8 +350,20 @@ impl Writer {
         }
     }
 
-    async fn request<T>(
+    /// A request, if this replica leads.
+    pub(super) async fn request<T>(
         &self,
+        kind: &'static str,
+        verb: &'static str,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, WriteError> {
+        self.request_within(REQUEST_TIMEOUT, kind, verb, request).await
+    }
+
+    /// A request that has to be answered within some time, if this replica leads.
+    pub(super) async fn request_within<T>(
+        &self,
+        limit: Duration,
         kind: &'static str,
         verb: &'static str,
         request: impl Future<Output = kube::Result<T>>,
@@ -339,7 +371,7 @@ impl Writer {
         if self.claims.as_ref().is_some_and(|claims| !claims.borrow().is_current()) {
             return Err(WriteError::NotLeader);
         }
-        let result = match timeout(REQUEST_TIMEOUT, request).await {
+        let result = match timeout(limit, request).await {
             Err(_) => Err(WriteError::Timeout),
             Ok(Err(error)) => Err(WriteError::Refused(error)),
             Ok(Ok(answer)) => Ok(answer),
@@ -349,7 +381,7 @@ impl Writer {
     }
 }
 
-fn parameters() -> PatchParams {
+pub(super) fn parameters() -> PatchParams {
     PatchParams {
         field_manager: Some(names::FIELD_MANAGER.to_owned()),
         ..PatchParams::default()
@@ -357,7 +389,7 @@ fn parameters() -> PatchParams {
 }
 
 /// Events about a Node carry its name as uid, as those of the kubelet do, so that `kubectl describe node` shows them.
-fn node_reference(node: &NodeView) -> ObjectReference {
+pub(super) fn node_reference(node: &NodeView) -> ObjectReference {
     ObjectReference {
         api_version: Some("v1".to_owned()),
         kind: Some("Node".to_owned()),

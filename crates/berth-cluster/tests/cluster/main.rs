@@ -7,8 +7,10 @@
 )]
 
 mod admission;
+mod daemons;
 mod kubelet;
 mod leaders;
+mod pool_life;
 mod resources;
 mod support;
 mod upkeep;

@@ -49,12 +49,25 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// A cluster with Berth's resources and three pools; `None` where the programs are missing.
     pub(crate) async fn start(controllers: bool) -> Option<Self> {
+        let cluster = Self::bare(controllers).await?;
+        for (name, selector, explicit) in [
+            ("worker", WORKER, ""),
+            ("infra", INFRA, "tier=infra"),
+            ("storage", STORAGE, "tier=storage"),
+        ] {
+            cluster.pool(name, selector, explicit).await;
+        }
+        Some(cluster)
+    }
+
+    /// A cluster with Berth's resources; `None` where the programs are missing.
+    pub(crate) async fn without_pools() -> Option<Self> {
+        Self::bare(false).await
+    }
+
+    async fn bare(controllers: bool) -> Option<Self> {
         let programs = Programs::for_test()?;
-        // What the controllers say is shown with a test that fails.
-        let _ = tracing_subscriber::fmt()
-            .with_env_filter("berth_cluster=debug")
-            .with_test_writer()
-            .try_init();
+        log();
         let options = PlaneOptions {
             controllers,
             ..PlaneOptions::default()
@@ -70,13 +83,6 @@ impl Cluster {
         };
         cluster.install(CrdSet::Berth).await;
         cluster.install(CrdSet::MachineConfig).await;
-        for (name, selector, explicit) in [
-            ("worker", WORKER, ""),
-            ("infra", INFRA, "tier=infra"),
-            ("storage", STORAGE, "tier=storage"),
-        ] {
-            cluster.pool(name, selector, explicit).await;
-        }
         Some(cluster)
     }
 
@@ -161,20 +167,7 @@ impl Cluster {
 
     /// Controllers that stop when the value is dropped.
     pub(crate) fn controllers(&self, change: impl FnOnce(&mut Options)) -> Controllers {
-        let mut options = Options::new(Arc::new(Timestamp::now));
-        change(&mut options);
-        let shutdown = CancellationToken::new();
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let task = runtime.spawn(run(self.client.clone(), options, shutdown.clone()));
-        Controllers {
-            shutdown,
-            task,
-            runtime: Some(runtime),
-        }
+        start_controllers(self.client.clone(), change)
     }
 
     /// The first version of an object that fits.
@@ -182,33 +175,15 @@ impl Cluster {
     where
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
     {
-        let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
-        let api: Api<K> = Api::all(self.client.clone());
-        let mut versions = watcher(api, config).default_backoff().applied_objects().boxed();
-        let last = Mutex::new(None);
-        let found = async {
-            loop {
-                match versions.next().await {
-                    Some(Ok(object)) if fits(&object) => return object,
-                    Some(Ok(object)) => *last.lock().expect("one task") = Some(object),
-                    Some(Err(_)) => {}
-                    None => panic!("a watch does not end"),
-                }
-            }
-        };
-        let found = tokio::time::timeout(PATIENCE, found).await;
-        found.unwrap_or_else(|_| {
-            let last = last.lock().expect("one task");
-            panic!("{name} never {what}; the last version was {last:#?}")
-        })
+        seen(&self.client, name, what, fits).await
     }
 
     pub(crate) async fn node_with(&self, name: &str, what: &str, fits: impl Fn(&Node) -> bool) -> Node {
-        self.seen(name, what, fits).await
+        seen(&self.client, name, what, fits).await
     }
 
     pub(crate) async fn berth_with(&self, name: &str, what: &str, fits: impl Fn(&Berth) -> bool) -> Berth {
-        self.seen(name, what, fits).await
+        seen(&self.client, name, what, fits).await
     }
 
     /// Every version of every Node from now on.
@@ -229,6 +204,58 @@ impl Cluster {
         });
         History { versions, task }
     }
+}
+
+/// What the controllers say is shown with a test that fails.
+pub(crate) fn log() {
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter("berth_cluster=debug")
+        .with_test_writer()
+        .try_init();
+}
+
+/// Controllers that stop when the value is dropped.
+pub(crate) fn start_controllers(client: Client, change: impl FnOnce(&mut Options)) -> Controllers {
+    let mut options = Options::new(Arc::new(Timestamp::now));
+    change(&mut options);
+    let shutdown = CancellationToken::new();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let task = runtime.spawn(run(client, options, shutdown.clone()));
+    Controllers {
+        shutdown,
+        task,
+        runtime: Some(runtime),
+    }
+}
+
+/// The first version of an object that fits.
+pub(crate) async fn seen<K>(client: &Client, name: &str, what: &str, fits: impl Fn(&K) -> bool) -> K
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let api: Api<K> = Api::all(client.clone());
+    let mut versions = watcher(api, config).default_backoff().applied_objects().boxed();
+    let last = Mutex::new(None);
+    let found = async {
+        loop {
+            match versions.next().await {
+                Some(Ok(object)) if fits(&object) => return object,
+                Some(Ok(object)) => *last.lock().expect("one task") = Some(object),
+                Some(Err(_)) => {}
+                None => panic!("a watch does not end"),
+            }
+        }
+    };
+    let found = tokio::time::timeout(PATIENCE, found).await;
+    found.unwrap_or_else(|_| {
+        let last = last.lock().expect("one task");
+        panic!("{name} never {what}; the last version was {last:#?}")
+    })
 }
 
 pub(crate) struct Controllers {

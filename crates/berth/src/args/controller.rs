@@ -25,6 +25,8 @@ pub(crate) enum ModeName {
     /// Labels, Berths and pre-registration; the rest is left to the Machine Config Operator
     #[default]
     Labels,
+    /// Rendering, rollout, drains and clean-up of rendered configs too, where no Machine Config Operator does them
+    Full,
 }
 
 /// Keep the promise in a cluster
@@ -36,6 +38,7 @@ pub(crate) enum ModeName {
 #[command(after_help = "\
 Examples:
   berth controller --mode labels
+  berth controller --mode full
   berth controller --approve --health-listen 0.0.0.0:8081
   berth controller --no-leader-election --kubeconfig admin.conf")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]

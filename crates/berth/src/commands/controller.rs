@@ -46,6 +46,7 @@ fn options(args: &ControllerArgs) -> Options {
     let mut options = Options::new(Arc::new(jiff::Timestamp::now));
     options.mode = match args.mode {
         ModeName::Labels => Mode::Labels,
+        ModeName::Full => Mode::Full,
     };
     options.approve = args.approve;
     options.adopt = !args.no_adoption;

@@ -1,0 +1,396 @@
+//! Pools in full mode: one task beside the one that keeps labels, so that neither waits for the other.
+//!
+//! ```text
+//! watch Node, MachineConfigPool, MachineConfig, Berth
+//!   └──► PoolChange ──► PoolEngine ── crate::pools (pure) ──► jobs: status, render │ targets, uncordon │ taints
+//!                                                       └──► drains, one task each
+//! ```
+//!
+//! Jobs of the first kind start at once; those of the others when there is room, in that order.
+
+mod drains;
+mod jobs;
+mod state;
+mod step;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use kube::Client;
+use tokio::{
+    sync::{mpsc, watch},
+    task::{AbortHandle, JoinSet},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use self::{
+    drains::Drained,
+    jobs::{Answer, Job, Key},
+    state::PoolState,
+};
+use super::{
+    Options,
+    engine::{claim_changed, sleep_until},
+    metrics::Metrics,
+    writer::{WriteError, Writer},
+};
+use crate::{
+    lease::Claim,
+    pools::{Rendering, Settle},
+};
+
+pub(in crate::controller) use self::state::PoolChange;
+
+/// The first wait after a job that failed; each further one is twice as long.
+const FIRST_RETRY: Duration = Duration::from_millis(200);
+/// The longest wait after a job that failed.
+const LONGEST_RETRY: Duration = Duration::from_mins(1);
+/// A request that was not answered may still be carried out for so long.
+const IN_DOUBT: Duration = Duration::from_secs(30);
+/// How many changes are taken at once before the next decision.
+const BATCH: usize = 4096;
+
+/// What the planner has to know about a write that the watch has not shown yet.
+#[derive(Clone, Debug, Default)]
+struct Pending {
+    desired: Option<String>,
+}
+
+/// A drain under way.
+#[derive(Debug)]
+struct Draining {
+    desired: String,
+    task: AbortHandle,
+}
+
+/// A config that was refused, so that it is not tried over and over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Refused {
+    rendered: String,
+    current: String,
+    why: String,
+}
+
+type Finished = (Key, Result<Answer, WriteError>);
+type DrainFinished = (String, Result<Drained, WriteError>);
+
+/// Keeps pools: renders, rolls out, drains and cleans up.
+pub(super) struct PoolEngine {
+    options: Options,
+    claims: Option<watch::Receiver<Claim>>,
+    metrics: Metrics,
+    writer: Arc<Writer>,
+    state: PoolState,
+    renderings: BTreeMap<String, Rendering>,
+    refused: BTreeMap<String, Refused>,
+    began: Instant,
+    /// When the pools are rendered.
+    settle: Settle,
+    collect_at: Option<Instant>,
+    moves: VecDeque<(Key, Job)>,
+    taints: VecDeque<(Key, Job)>,
+    running: JoinSet<Finished>,
+    busy: HashSet<Key>,
+    pending: HashMap<String, Pending>,
+    drains: HashMap<String, Draining>,
+    draining: JoinSet<DrainFinished>,
+    failures: HashMap<Key, u32>,
+    held: HashMap<Key, Instant>,
+    wakes: BTreeSet<(Instant, Key)>,
+    last_status: HashMap<String, Instant>,
+    /// Whether the Nodes have been read since this replica leads. What the last leader wrote is known then.
+    confirmed: bool,
+    synced: bool,
+}
+
+impl PoolEngine {
+    pub(super) fn new(
+        client: Client,
+        options: Options,
+        claims: Option<watch::Receiver<Claim>>,
+        metrics: Metrics,
+    ) -> Self {
+        let writer = Writer::new(client, claims.clone(), metrics.clone(), options.clock.clone());
+        Self {
+            writer: Arc::new(writer),
+            options,
+            metrics,
+            confirmed: claims.is_none(),
+            claims,
+            state: PoolState::default(),
+            renderings: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            began: Instant::now(),
+            settle: Settle::default(),
+            collect_at: None,
+            moves: VecDeque::new(),
+            taints: VecDeque::new(),
+            running: JoinSet::new(),
+            busy: HashSet::new(),
+            pending: HashMap::new(),
+            drains: HashMap::new(),
+            draining: JoinSet::new(),
+            failures: HashMap::new(),
+            held: HashMap::new(),
+            wakes: BTreeSet::new(),
+            last_status: HashMap::new(),
+            synced: false,
+        }
+    }
+
+    pub(super) async fn run(mut self, mut changes: mpsc::UnboundedReceiver<PoolChange>, shutdown: CancellationToken) {
+        let mut buffer = Vec::new();
+        let mut claims = self.claims.clone();
+        loop {
+            let wakes = self.wakes.first().map(|(at, _)| *at);
+            let render = self.settle.due().map(|due| self.began + due);
+            let wake = [wakes, render, self.collect_at].into_iter().flatten().min();
+            tokio::select! {
+                () = shutdown.cancelled() => break,
+                count = changes.recv_many(&mut buffer, BATCH) => {
+                    if count == 0 {
+                        break;
+                    }
+                    buffer.drain(..).for_each(|change| self.state.apply(change));
+                }
+                Some(done) = self.running.join_next() => {
+                    if let Ok(finished) = done {
+                        self.done(finished);
+                    }
+                }
+                Some(done) = self.draining.join_next() => {
+                    // A drain that was called off has been forgotten already.
+                    if let Ok(finished) = done {
+                        self.drained(finished);
+                    }
+                }
+                () = sleep_until(wake) => {}
+                () = claim_changed(&mut claims) => {}
+            }
+            self.wake();
+            self.step();
+        }
+        // Drains can be taken up again by whoever comes next; writes that have begun are finished.
+        self.draining.shutdown().await;
+        while self.running.join_next().await.is_some() {}
+    }
+
+    fn leads(&self) -> bool {
+        self.claims.as_ref().is_none_or(|claims| claims.borrow().is_current())
+    }
+
+    /// Everything that can be decided now.
+    fn step(&mut self) {
+        if !self.state.is_synced() {
+            return;
+        }
+        if !self.synced {
+            self.synced = true;
+            info!(pools = self.state.pools.len(), "the pools are known");
+        }
+        self.state.place();
+        self.schedule();
+        if !self.leads() {
+            self.stand_by();
+            return;
+        }
+        if !self.confirmed {
+            self.start(Key::Confirm, Job::Confirm);
+        }
+        self.render();
+        self.plan();
+        self.answer_daemons();
+        self.collect();
+        self.start_waiting();
+    }
+
+    /// Another replica leads: nothing waits to be written by this one.
+    fn stand_by(&mut self) {
+        self.confirmed = false;
+        for (key, _) in self.moves.drain(..).chain(self.taints.drain(..)) {
+            self.busy.remove(&key);
+            if let Key::Node(name) = key {
+                self.pending.remove(&name);
+            }
+        }
+        for (_, drain) in self.drains.drain() {
+            drain.task.abort();
+        }
+        // All is looked at anew when this replica leads again.
+        self.state.dirty.extend(self.state.pools.keys().cloned());
+    }
+
+    /// Several changes together give one rendered config: it is made when nothing has changed for a while.
+    fn schedule(&mut self) {
+        let now = Instant::now();
+        let settle = self.options.pools.settle;
+        if std::mem::take(&mut self.state.inputs_changed) {
+            self.settle.changed(now - self.began, settle);
+        }
+        if std::mem::take(&mut self.state.references_changed) {
+            self.collect_at = Some(self.collect_at.unwrap_or(now + settle).min(now + settle));
+        }
+    }
+
+    fn may_start(&self, key: &Key) -> bool {
+        !self.busy.contains(key) && self.held.get(key).is_none_or(|until| *until <= Instant::now())
+    }
+
+    /// Starts a job that waits for nothing.
+    fn start(&mut self, key: Key, job: Job) {
+        if !self.may_start(&key) {
+            return;
+        }
+        self.busy.insert(key.clone());
+        self.spawn(key, job);
+    }
+
+    fn spawn(&mut self, key: Key, job: Job) {
+        let writer = self.writer.clone();
+        self.running.spawn(async move { (key, jobs::run(writer, job).await) });
+    }
+
+    fn start_waiting(&mut self) {
+        while self.running.len() < self.options.writers.max(1)
+            && let Some((key, job)) = self.moves.pop_front().or_else(|| self.taints.pop_front())
+        {
+            self.spawn(key, job);
+        }
+        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.metrics.drains.set(gauge(self.drains.len()));
+        self.metrics.rendered.set(gauge(self.state.rendered.len()));
+    }
+
+    fn done(&mut self, (key, result): Finished) {
+        self.busy.remove(&key);
+        match result {
+            Ok(answer) => {
+                self.failures.remove(&key);
+                self.held.remove(&key);
+                self.take(answer);
+                match key {
+                    Key::Node(name) => {
+                        self.pending.remove(&name);
+                        self.dirty_pool_of(&name);
+                    }
+                    Key::Status(pool) => {
+                        self.last_status.insert(pool.clone(), Instant::now());
+                        self.state.dirty.insert(pool);
+                    }
+                    _ => {}
+                }
+            }
+            Err(error) => self.failed(key, &error),
+        }
+    }
+
+    fn take(&mut self, answer: Answer) {
+        match answer {
+            Answer::Pool(pool, config) => {
+                if let Some(config) = config {
+                    self.state.config(config);
+                }
+                self.state.pool(*pool);
+            }
+            Answer::Irreconcilable {
+                pool,
+                rendered,
+                current,
+                why,
+            } => {
+                warn!(pool, why, "the rendered config cannot follow the current one");
+                self.state.dirty.insert(pool.clone());
+                self.refused.insert(pool, Refused { rendered, current, why });
+            }
+            Answer::Node(node) => self.state.written(*node),
+            Answer::Nodes(nodes) => {
+                for node in nodes {
+                    self.state.written(node);
+                }
+                self.confirmed = true;
+                self.state.dirty.extend(self.state.pools.keys().cloned());
+            }
+            Answer::Nothing => {}
+        }
+    }
+
+    fn failed(&mut self, key: Key, error: &WriteError) {
+        let failures = self.failures.entry(key.clone()).or_default();
+        *failures += 1;
+        let mut wait = FIRST_RETRY
+            .saturating_mul(2u32.saturating_pow(*failures - 1))
+            .min(LONGEST_RETRY);
+        if error.is_outdated() {
+            debug!(?key, error = error as &dyn std::error::Error, "deciding again");
+        } else {
+            self.metrics.unusable.inc();
+            warn!(
+                ?key,
+                error = error as &dyn std::error::Error,
+                ?wait,
+                "a write failed and is tried again"
+            );
+        }
+        if let Key::Node(name) = &key {
+            if matches!(error, WriteError::Timeout) {
+                // It may have been carried out all the same: the planner goes on counting it until that is certain.
+                wait = wait.max(IN_DOUBT);
+            } else {
+                self.pending.remove(name);
+            }
+        }
+        let until = Instant::now() + wait;
+        self.held.insert(key.clone(), until);
+        self.wakes.insert((until, key));
+    }
+
+    fn drained(&mut self, (name, result): DrainFinished) {
+        let key = Key::Drain(name.clone());
+        self.drains.remove(&name);
+        match result {
+            Ok(Drained::Done(node)) => {
+                self.failures.remove(&key);
+                self.state.written(*node);
+            }
+            Ok(Drained::Superseded) => {}
+            Err(error) => self.failed(key, &error),
+        }
+        self.dirty_pool_of(&name);
+    }
+
+    fn dirty_pool_of(&mut self, node: &str) {
+        if let Some(pool) = self.state.pool_of(node) {
+            let pool = pool.to_owned();
+            self.state.dirty.insert(pool);
+        }
+    }
+
+    /// Looks again at what has waited long enough.
+    fn wake(&mut self) {
+        let now = Instant::now();
+        while let Some((at, _)) = self.wakes.first()
+            && *at <= now
+            && let Some((_, key)) = self.wakes.pop_first()
+        {
+            match &key {
+                Key::Status(pool) | Key::Note(pool) => {
+                    self.state.dirty.insert(pool.clone());
+                }
+                Key::Render(_) => self.settle.changed(now - self.began, Duration::ZERO),
+                Key::Node(name) | Key::Drain(name) => {
+                    if !self.busy.contains(&key) {
+                        self.pending.remove(name);
+                    }
+                    self.dirty_pool_of(name);
+                }
+                Key::Config(_) => self.collect_at = Some(now),
+                Key::Confirm => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The writes of the pools' engine, each for itself.
+
+use std::sync::Arc;
+
+use berth_pools::{MachineConfig, Rendered, annotation};
+use k8s_openapi::api::core::v1::{Node, ObjectReference};
+use kube::{
+    Api,
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PostParams, Preconditions},
+    core::ApiResource,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    api::{MachineConfig as MachineConfigResource, MachineConfigPool},
+    controller::writer::{WriteError, Writer, node_reference, parameters},
+    decide::Note,
+    names,
+    pools::{Collection, ConfigView, PoolView, RenderedView, configuration, object, reconcilable},
+    view::NodeView,
+};
+
+/// How many Nodes are read at once.
+const PAGE: u32 = 500;
+
+/// What a job is about: at most one runs for each.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Key {
+    Status(String),
+    Render(String),
+    Node(String),
+    Drain(String),
+    Config(String),
+    Note(String),
+    Confirm,
+}
+
+/// One write.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// The status of a pool.
+    Status {
+        pool: PoolView,
+        patch: Value,
+        notes: Vec<Note>,
+    },
+    /// A rendered config and the pool that gets it.
+    Render {
+        pool: PoolView,
+        rendered: Box<Rendered>,
+        inputs: Vec<MachineConfig>,
+        /// The config to compare with.
+        current: Option<String>,
+        /// Whether the rendered config is there already.
+        exists: bool,
+    },
+    /// A patch of a Node.
+    Node { name: String, patch: Value },
+    /// Let Pods come again.
+    Uncordon { name: String, uid: String, desired: String },
+    /// A rendered config that nobody needs, or somebody does again.
+    Collect(Collection),
+    /// Something to tell about a pool.
+    Note { pool: PoolView, note: Note },
+    /// Read all Nodes as they are now, whatever the watch has seen.
+    Confirm,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Pool(Box<PoolView>, Option<ConfigView>),
+    /// The new config cannot follow the current one.
+    Irreconcilable {
+        pool: String,
+        rendered: String,
+        current: String,
+        why: String,
+    },
+    Node(Box<NodeView>),
+    Nodes(Vec<NodeView>),
+    Nothing,
+}
+
+pub(super) async fn run(writer: Arc<Writer>, job: Job) -> Result<Answer, WriteError> {
+    let pools: Api<DynamicObject> = Api::all_with(writer.client(), &ApiResource::erase::<MachineConfigPool>(&()));
+    let nodes: Api<Node> = Api::all(writer.client());
+    match job {
+        Job::Status { pool, patch, notes } => {
+            let patch = Patch::Merge(json!({"metadata": {"uid": pool.uid}, "status": patch}));
+            let parameters = parameters();
+            let patched = pools.patch_status(&pool.name, &parameters, &patch);
+            let answer = writer.request("pool", "status", patched).await?;
+            for note in &notes {
+                writer.note(note, &pool_reference(&pool)).await;
+            }
+            Ok(pool_answer(&answer, None))
+        }
+        Job::Render {
+            pool,
+            rendered,
+            inputs,
+            current,
+            exists,
+        } => render(&writer, &pools, &pool, &rendered, &inputs, current, exists).await,
+        Job::Node { name, patch } => {
+            let (patch, parameters) = (Patch::Merge(patch), parameters());
+            let patched = nodes.patch(&name, &parameters, &patch);
+            let node = writer.request("node", "patch", patched).await?;
+            Ok(Answer::Node(Box::new(node.into())))
+        }
+        Job::Uncordon { name, uid, desired } => {
+            let patch = Patch::Merge(json!({
+                "metadata": {"uid": uid, "annotations": {annotation::LAST_APPLIED_DRAIN: desired}},
+                "spec": {"unschedulable": null},
+            }));
+            let parameters = parameters();
+            let patched = nodes.patch(&name, &parameters, &patch);
+            let written: NodeView = writer.request("node", "uncordon", patched).await?.into();
+            let note = Note {
+                reason: "Uncordon",
+                message: "the node has moved and takes Pods again".to_owned(),
+                warning: false,
+            };
+            writer.note(&note, &node_reference(&written)).await;
+            Ok(Answer::Node(Box::new(written)))
+        }
+        Job::Collect(collection) => collect(&writer, collection).await,
+        Job::Note { pool, note } => {
+            writer.note(&note, &pool_reference(&pool)).await;
+            Ok(Answer::Nothing)
+        }
+        Job::Confirm => {
+            let mut all = Vec::new();
+            let mut parameters = ListParams::default().limit(PAGE);
+            loop {
+                let page = writer.request("node", "list", nodes.list(&parameters)).await?;
+                all.extend(page.items.into_iter().map(NodeView::from));
+                match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                    Some(token) => parameters = parameters.continue_token(&token),
+                    None => return Ok(Answer::Nodes(all)),
+                }
+            }
+        }
+    }
+}
+
+fn configs(writer: &Writer) -> Api<DynamicObject> {
+    Api::all_with(writer.client(), &ApiResource::erase::<MachineConfigResource>(&()))
+}
+
+fn pool_answer(object: &DynamicObject, config: Option<ConfigView>) -> Answer {
+    match serde_json::to_value(object) {
+        Ok(object) => Answer::Pool(Box::new(PoolView::read(&object)), config),
+        Err(_) => Answer::Nothing,
+    }
+}
+
+async fn render(
+    writer: &Writer,
+    pools: &Api<DynamicObject>,
+    pool: &PoolView,
+    rendered: &Rendered,
+    inputs: &[MachineConfig],
+    current: Option<String>,
+    exists: bool,
+) -> Result<Answer, WriteError> {
+    let configs = configs(writer);
+    if let Some(current) = current {
+        let known = writer.request("config", "get", configs.get_opt(&current)).await?;
+        let known = known.and_then(|known| serde_json::to_value(known).ok());
+        if let Some(known) = known
+            && let Err(why) = reconcilable(&known, rendered, inputs)
+        {
+            return Ok(Answer::Irreconcilable {
+                pool: pool.name.clone(),
+                rendered: rendered.name.clone(),
+                current,
+                why,
+            });
+        }
+    }
+    let mut created = None;
+    if !exists && let Ok(object) = serde_json::from_value::<DynamicObject>(object(rendered, pool)) {
+        let parameters = PostParams {
+            field_manager: Some(names::FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        match writer
+            .request("config", "create", configs.create(&parameters, &object))
+            .await
+        {
+            Ok(object) => {
+                created = serde_json::to_value(object)
+                    .ok()
+                    .and_then(|object| ConfigView::read(&object).ok());
+                let version = rendered.annotations.get(berth_pools::GENERATED_BY);
+                let note = Note {
+                    reason: "RenderedConfigGenerated",
+                    message: format!(
+                        "{} successfully generated (release version: , controller version: {})",
+                        rendered.name,
+                        version.map(String::as_str).unwrap_or_default()
+                    ),
+                    warning: false,
+                };
+                writer.note(&note, &pool_reference(pool)).await;
+            }
+            // Equal contents have equal names, so what is there is what was to be made.
+            Err(error) if error.is_already_there() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // For this very version: a plan that is out of date does not undo a newer one.
+    let patch = Patch::Merge(json!({
+        "metadata": {"uid": pool.uid, "resourceVersion": pool.resource_version},
+        "spec": {"configuration": configuration(&rendered.name, &rendered.sources)},
+    }));
+    let parameters = parameters();
+    let patched = pools.patch(&pool.name, &parameters, &patch);
+    let answer = writer.request("pool", "patch", patched).await?;
+    Ok(pool_answer(&answer, created))
+}
+
+async fn collect(writer: &Writer, collection: Collection) -> Result<Answer, WriteError> {
+    let configs = configs(writer);
+    let annotate = async |name: &str, since: Option<String>| {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {names::UNUSED_SINCE: since}}}));
+        let parameters = parameters();
+        let patched = configs.patch(name, &parameters, &patch);
+        writer
+            .request("config", "patch", patched)
+            .await
+            .map(|_| Answer::Nothing)
+    };
+    match collection {
+        Collection::Mark(name) => annotate(&name, Some(writer.now().to_string())).await,
+        Collection::Unmark(name) => annotate(&name, None).await,
+        Collection::Remove(config) => remove(writer, &configs, config).await,
+    }
+}
+
+/// Deletes first: whoever reads it meanwhile still finds it, and then the last finalizer goes.
+async fn remove(writer: &Writer, configs: &Api<DynamicObject>, config: RenderedView) -> Result<Answer, WriteError> {
+    tracing::info!(config = config.name, "nobody refers to the rendered config any more");
+    if !config.deleting {
+        let parameters = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(config.uid.clone()),
+                resource_version: None,
+            }),
+            ..DeleteParams::default()
+        };
+        let deleted = configs.delete(&config.name, &parameters);
+        writer.request("config", "delete", deleted).await?;
+    }
+    let others: Vec<&String> = config
+        .finalizers
+        .iter()
+        .filter(|finalizer| *finalizer != names::IN_USE)
+        .collect();
+    let patch = Patch::Merge(json!({"metadata": {"uid": config.uid, "finalizers": others}}));
+    let parameters = parameters();
+    let patched = configs.patch(&config.name, &parameters, &patch);
+    match writer.request("config", "patch", patched).await {
+        // It is gone, which is as good.
+        Err(error) if !error.is_outdated() => Err(error),
+        _ => Ok(Answer::Nothing),
+    }
+}
+
+pub(super) fn pool_reference(pool: &PoolView) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("machineconfiguration.openshift.io/v1".to_owned()),
+        kind: Some("MachineConfigPool".to_owned()),
+        name: Some(pool.name.clone()),
+        uid: Some(pool.uid.clone()),
+        ..ObjectReference::default()
+    }
+}

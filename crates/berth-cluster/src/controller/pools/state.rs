@@ -1,0 +1,357 @@
+//! What the pools' engine knows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use berth_pools::{MachineConfig, Membership};
+
+use crate::{
+    controller::{state::is_older, watches::Seen},
+    pools::{BerthView, ConfigView, DrainRequest, MemberView, PoolView, RenderedView, references},
+    view::NodeView,
+};
+
+/// A change of anything that pools depend on.
+#[derive(Debug)]
+pub(in crate::controller) enum PoolChange {
+    Nodes(Seen<NodeView>),
+    Pools(Seen<PoolView>),
+    Configs(Seen<ConfigView>),
+    Berths(Seen<BerthView>),
+}
+
+/// Which watches have been read to their end once.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one per watch")]
+struct Synced {
+    nodes: bool,
+    pools: bool,
+    configs: bool,
+    berths: bool,
+}
+
+/// The caches, and what has to be looked at again.
+#[derive(Debug, Default)]
+pub(super) struct PoolState {
+    pub(super) members: HashMap<String, MemberView>,
+    pub(super) pools: BTreeMap<String, PoolView>,
+    pub(super) inputs: BTreeMap<String, MachineConfig>,
+    pub(super) rendered: BTreeMap<String, RenderedView>,
+    berths: HashMap<String, BerthView>,
+    berth_of: HashMap<String, String>,
+    membership: Membership,
+    pool_of: HashMap<String, String>,
+    members_of: HashMap<String, BTreeSet<String>>,
+    synced: Synced,
+    /// Nodes whose labels changed.
+    relabelled: BTreeSet<String>,
+    selectors_changed: bool,
+    /// Nodes whose daemons ask for something.
+    pub(super) asking: BTreeSet<String>,
+    /// Pools to plan.
+    pub(super) dirty: BTreeSet<String>,
+    /// Rendering could give something else.
+    pub(super) inputs_changed: bool,
+    /// Somebody may have stopped referring to a rendered config, or begun.
+    pub(super) references_changed: bool,
+}
+
+impl PoolState {
+    /// Whether every watch has been read to its end once. Before that nothing is concluded.
+    pub(super) fn is_synced(&self) -> bool {
+        let Synced {
+            nodes,
+            pools,
+            configs,
+            berths,
+        } = self.synced;
+        nodes && pools && configs && berths
+    }
+
+    pub(super) fn apply(&mut self, change: PoolChange) {
+        match change {
+            PoolChange::Nodes(seen) => self.nodes_seen(seen),
+            PoolChange::Pools(seen) => self.pools_seen(seen),
+            PoolChange::Configs(seen) => self.configs_seen(seen),
+            PoolChange::Berths(seen) => self.berths_seen(seen),
+        }
+    }
+
+    pub(super) fn pool_of(&self, node: &str) -> Option<&str> {
+        self.pool_of.get(node).map(String::as_str)
+    }
+
+    /// The nodes of a pool.
+    pub(super) fn members_of<'a>(&'a self, pool: &str) -> impl Iterator<Item = &'a MemberView> + use<'a> {
+        let names = self.members_of.get(pool).into_iter().flatten();
+        names.filter_map(|name| self.members.get(name))
+    }
+
+    /// Nodes of a pool whose Berths have their place in another one.
+    pub(super) fn leaving(&self, pool: &str) -> BTreeMap<String, String> {
+        let names = self.members_of.get(pool).into_iter().flatten();
+        names
+            .filter_map(|node| {
+                let place = self.berths.get(self.berth_of.get(node)?)?.pool.as_ref()?;
+                (place != pool && self.pools.contains_key(place)).then(|| (node.clone(), place.clone()))
+            })
+            .collect()
+    }
+
+    /// Every rendered config that a pool, a Node or a Berth names.
+    pub(super) fn used(&self) -> BTreeSet<String> {
+        let mut used = BTreeSet::new();
+        for pool in self.pools.values() {
+            used.extend(pool.target.clone());
+            used.extend(pool.completed().map(str::to_owned));
+        }
+        for member in self.members.values() {
+            used.extend(references(&member.state.annotations));
+        }
+        for berth in self.berths.values() {
+            used.extend(berth.configs.iter().cloned());
+        }
+        used
+    }
+
+    /// Finds the pools of nodes that changed. Cheap where nothing did.
+    pub(super) fn place(&mut self) {
+        if std::mem::take(&mut self.selectors_changed) {
+            self.membership = Membership::new(
+                self.pools
+                    .values()
+                    .map(|pool| (pool.name.as_str(), pool.node_selector.as_ref())),
+            );
+            self.relabelled.extend(self.members.keys().cloned());
+            self.dirty.extend(self.pools.keys().cloned());
+        }
+        for name in std::mem::take(&mut self.relabelled) {
+            let pool = self.members.get(&name).and_then(|member| {
+                let placement = self.membership.of(&name, &member.labels).ok()?;
+                placement.primary().map(ToString::to_string)
+            });
+            let before = self.pool_of.get(&name).cloned();
+            if pool == before {
+                continue;
+            }
+            if let Some(before) = before {
+                if let Some(members) = self.members_of.get_mut(&before) {
+                    members.remove(&name);
+                }
+                self.pool_of.remove(&name);
+                self.dirty.insert(before);
+            }
+            if let Some(pool) = pool {
+                self.members_of.entry(pool.clone()).or_default().insert(name.clone());
+                self.dirty.insert(pool.clone());
+                self.pool_of.insert(name, pool);
+            }
+        }
+    }
+
+    fn nodes_seen(&mut self, seen: Seen<NodeView>) {
+        match seen {
+            Seen::All(all) => {
+                self.synced.nodes = true;
+                let names: BTreeSet<&str> = all.iter().map(|node| node.name.as_str()).collect();
+                let gone: Vec<String> = self
+                    .members
+                    .keys()
+                    .filter(|name| !names.contains(name.as_str()))
+                    .cloned()
+                    .collect();
+                for name in gone {
+                    self.node_gone(&name);
+                }
+                for node in all {
+                    self.node(node);
+                }
+            }
+            Seen::One(node) => self.node(node),
+            Seen::Gone(node) => {
+                // An old object's end says nothing about the one that has its name now.
+                if self.members.get(&node.name).is_some_and(|known| known.uid == node.uid) {
+                    self.node_gone(&node.name);
+                }
+            }
+        }
+    }
+
+    fn node_gone(&mut self, name: &str) {
+        self.members.remove(name);
+        self.asking.remove(name);
+        self.relabelled.insert(name.to_owned());
+        self.references_changed = true;
+    }
+
+    fn node(&mut self, node: NodeView) {
+        let member = MemberView::from(node);
+        let name = member.state.name.clone();
+        let known = self.members.get(&name);
+        if let Some(known) = known
+            && known.uid == member.uid
+            && is_older(&member.resource_version, &known.resource_version)
+        {
+            return;
+        }
+        if known.is_none_or(|known| known.labels != member.labels) {
+            self.relabelled.insert(name.clone());
+        }
+        if known.is_none_or(|known| known.state.annotations != member.state.annotations) {
+            self.references_changed = true;
+            if DrainRequest::of(&member.state).is_some() {
+                self.asking.insert(name.clone());
+            } else {
+                self.asking.remove(&name);
+            }
+        }
+        if known.is_none_or(|known| known.state != member.state || known.taints != member.taints)
+            && let Some(pool) = self.pool_of.get(&name)
+        {
+            self.dirty.insert(pool.clone());
+        }
+        self.members.insert(name, member);
+    }
+
+    /// Takes what the API server answered, if the watch knows the very object.
+    pub(super) fn written(&mut self, node: NodeView) {
+        if self.members.get(&node.name).is_some_and(|known| known.uid == node.uid) {
+            self.node(node);
+        }
+    }
+
+    fn pools_seen(&mut self, seen: Seen<PoolView>) {
+        match seen {
+            Seen::All(all) => {
+                self.synced.pools = true;
+                let names: BTreeSet<&str> = all.iter().map(|pool| pool.name.as_str()).collect();
+                let gone: Vec<String> = self
+                    .pools
+                    .keys()
+                    .filter(|name| !names.contains(name.as_str()))
+                    .cloned()
+                    .collect();
+                for name in gone {
+                    self.pool_gone(&name);
+                }
+                for pool in all {
+                    self.pool(pool);
+                }
+            }
+            Seen::One(pool) => self.pool(pool),
+            Seen::Gone(pool) => self.pool_gone(&pool.name),
+        }
+    }
+
+    fn pool_gone(&mut self, name: &str) {
+        if self.pools.remove(name).is_some() {
+            self.selectors_changed = true;
+            self.references_changed = true;
+        }
+    }
+
+    /// Takes a pool as a watch or a write shows it.
+    pub(super) fn pool(&mut self, pool: PoolView) {
+        let known = self.pools.get(&pool.name);
+        if let Some(known) = known
+            && known.uid == pool.uid
+            && is_older(&pool.resource_version, &known.resource_version)
+        {
+            return;
+        }
+        self.selectors_changed |= known.is_none_or(|known| !known.selects_as(&pool));
+        self.inputs_changed |= known.is_none_or(|known| !known.renders_as(&pool));
+        self.references_changed |=
+            known.is_none_or(|known| known.target != pool.target || known.completed() != pool.completed());
+        self.dirty.insert(pool.name.clone());
+        self.pools.insert(pool.name.clone(), pool);
+    }
+
+    fn configs_seen(&mut self, seen: Seen<ConfigView>) {
+        match seen {
+            Seen::All(all) => {
+                self.synced.configs = true;
+                self.inputs_changed = true;
+                self.references_changed = true;
+                self.inputs.clear();
+                self.rendered.clear();
+                for config in all {
+                    self.config(config);
+                }
+            }
+            Seen::One(config) => self.config(config),
+            Seen::Gone(config) => {
+                self.inputs_changed = true;
+                self.inputs.remove(config.name());
+                self.rendered.remove(config.name());
+            }
+        }
+    }
+
+    /// Takes a machine config as a watch or a write shows it.
+    pub(super) fn config(&mut self, config: ConfigView) {
+        match config {
+            ConfigView::Input(config) => {
+                self.rendered.remove(&config.name);
+                self.inputs_changed |= self.inputs.get(&config.name) != Some(&*config);
+                self.inputs.insert(config.name.clone(), *config);
+            }
+            ConfigView::Rendered(config) => {
+                self.references_changed |= self.rendered.get(&config.name) != Some(&config);
+                // A target that is there now may be rolled out.
+                let waiting = self
+                    .pools
+                    .values()
+                    .filter(|pool| pool.target.as_ref() == Some(&config.name));
+                self.dirty.extend(waiting.map(|pool| pool.name.clone()));
+                self.rendered.insert(config.name.clone(), config);
+            }
+        }
+    }
+
+    fn berths_seen(&mut self, seen: Seen<BerthView>) {
+        match seen {
+            Seen::All(all) => {
+                self.synced.berths = true;
+                let names: BTreeSet<&str> = all.iter().map(|berth| berth.name.as_str()).collect();
+                let gone: Vec<String> = self
+                    .berths
+                    .keys()
+                    .filter(|name| !names.contains(name.as_str()))
+                    .cloned()
+                    .collect();
+                for name in gone {
+                    self.berth_gone(&name);
+                }
+                for berth in all {
+                    self.berth(berth);
+                }
+            }
+            Seen::One(berth) => self.berth(berth),
+            Seen::Gone(berth) => self.berth_gone(&berth.name),
+        }
+    }
+
+    fn berth(&mut self, berth: BerthView) {
+        let known = self.berths.get(&berth.name);
+        if known == Some(&berth) {
+            return;
+        }
+        self.references_changed |= known.is_none_or(|known| known.configs != berth.configs);
+        if known.is_none_or(|known| known.pool != berth.pool) {
+            self.dirty.extend(self.pool_of.get(&berth.node).cloned());
+        }
+        self.berth_of.insert(berth.node.clone(), berth.name.clone());
+        self.berths.insert(berth.name.clone(), berth);
+    }
+
+    fn berth_gone(&mut self, name: &str) {
+        let Some(berth) = self.berths.remove(name) else {
+            return;
+        };
+        if self.berth_of.get(&berth.node).is_some_and(|known| known == name) {
+            self.berth_of.remove(&berth.node);
+        }
+        self.dirty.extend(self.pool_of.get(&berth.node).cloned());
+        self.references_changed = true;
+    }
+}

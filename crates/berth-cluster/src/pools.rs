@@ -1,0 +1,29 @@
+//! What full mode does with pools: pure functions from what the cluster shows to what is to be written.
+//!
+//! ```text
+//! MachineConfigs ── render ──► rendered config ──► pool.spec.configuration
+//! Nodes + pool   ── plan (berth-pools) ──► status, targets, taints ──► Nodes
+//! desiredDrain   ── drain ──► cordon, evictions, lastAppliedDrain
+//! references     ── collect ──► rendered configs that nobody needs any more
+//! ```
+//!
+//! Membership and status come first and wait for nothing: neither for a rollout nor for a pause nor for the taints of
+//! other nodes.
+
+mod collect;
+mod drain;
+mod nodes;
+mod render;
+mod settle;
+mod status;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use collect::{Collected, Collection, collect, references};
+pub use drain::{Backoff, Budgets, DrainRequest, PodView, describe_blocked, to_evict};
+pub use nodes::{NodeChange, UPDATE_IN_PROGRESS, changes};
+pub use render::{Rendering, configuration, object, reconcilable, render};
+pub use settle::Settle;
+pub use status::{PoolNote, render_error, rollout, status};
+pub use view::{BerthView, ConfigView, MemberView, PoolView, RenderedView};

@@ -1,0 +1,99 @@
+//! What a rollout writes to Nodes.
+
+use std::collections::BTreeMap;
+
+use berth_pools::{RolloutPlan, annotation};
+use k8s_openapi::api::core::v1::Taint;
+use serde_json::{Map, Value, json};
+
+use super::MemberView;
+
+/// The taint of a node that is going to move: Pods that come now would have to leave again.
+pub const UPDATE_IN_PROGRESS: &str = "UpdateInProgress";
+
+const PREFER_NO_SCHEDULE: &str = "PreferNoSchedule";
+
+/// A write to one Node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeChange {
+    /// The Node.
+    pub node: String,
+    /// The config it shall get.
+    pub desired: Option<String>,
+    /// Whether it shall have the taint.
+    pub tainted: Option<bool>,
+}
+
+impl NodeChange {
+    /// The merge patch, for this very object. Taints are one list, so a change of them is for this very version.
+    pub fn patch(&self, member: &MemberView) -> Value {
+        let mut metadata = Map::new();
+        metadata.insert("uid".to_owned(), json!(member.uid));
+        if let Some(desired) = &self.desired {
+            metadata.insert("annotations".to_owned(), json!({annotation::DESIRED_CONFIG: desired}));
+        }
+        let Some(tainted) = self.tainted else {
+            return json!({"metadata": metadata});
+        };
+        metadata.insert("resourceVersion".to_owned(), json!(member.resource_version));
+        let mut taints: Vec<Taint> = member.taints.iter().filter(|taint| !is_ours(taint)).cloned().collect();
+        if tainted {
+            taints.push(Taint {
+                key: UPDATE_IN_PROGRESS.to_owned(),
+                effect: PREFER_NO_SCHEDULE.to_owned(),
+                ..Taint::default()
+            });
+        }
+        let taints = if taints.is_empty() { Value::Null } else { json!(taints) };
+        json!({"metadata": metadata, "spec": {"taints": taints}})
+    }
+}
+
+/// What the plan of a pool changes on its nodes: those that move now first, then taints alone. A paused pool changes
+/// nothing.
+pub fn changes<'a>(plan: &RolloutPlan, members: impl IntoIterator<Item = &'a MemberView>) -> Vec<NodeChange> {
+    let Some(target) = plan.target.as_deref().filter(|_| !plan.paused) else {
+        return Vec::new();
+    };
+    let members: BTreeMap<&str, &MemberView> = members
+        .into_iter()
+        .map(|member| (member.state.name.as_str(), member))
+        .collect();
+    let taint = |member: &MemberView, desired: Option<&str>| {
+        let wanted = member.state.reported() && desired != Some(target);
+        (wanted != is_tainted(member)).then_some(wanted)
+    };
+    let mut changes: Vec<NodeChange> = plan
+        .candidates
+        .iter()
+        .filter_map(|name| {
+            let member = members.get(name.as_str())?;
+            Some(NodeChange {
+                node: name.clone(),
+                desired: Some(target.to_owned()),
+                tainted: taint(member, Some(target)),
+            })
+        })
+        .collect();
+    let moving: std::collections::BTreeSet<&str> = plan.candidates.iter().map(String::as_str).collect();
+    let taints = members
+        .iter()
+        .filter(|(name, _)| !moving.contains(*name))
+        .filter_map(|(name, member)| {
+            Some(NodeChange {
+                node: (*name).to_owned(),
+                desired: None,
+                tainted: Some(taint(member, member.state.desired_config())?),
+            })
+        });
+    changes.extend(taints);
+    changes
+}
+
+fn is_ours(taint: &Taint) -> bool {
+    taint.key == UPDATE_IN_PROGRESS && taint.effect == PREFER_NO_SCHEDULE
+}
+
+fn is_tainted(member: &MemberView) -> bool {
+    member.taints.iter().any(is_ours)
+}
