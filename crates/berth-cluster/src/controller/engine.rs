@@ -72,6 +72,8 @@ pub(super) struct Engine {
     /// The brake on mass removal is on.
     brake: bool,
     jobs: VecDeque<Job>,
+    /// Statuses that may wait until no Node does.
+    later: VecDeque<Job>,
     running: JoinSet<Outcome>,
     busy: BTreeSet<String>,
     busy_certificates: BTreeSet<String>,
@@ -107,6 +109,7 @@ impl Engine {
             documents_changed: false,
             brake: false,
             jobs: VecDeque::new(),
+            later: VecDeque::new(),
             running: JoinSet::new(),
             busy: BTreeSet::new(),
             busy_certificates: BTreeSet::new(),
@@ -308,7 +311,7 @@ impl Engine {
 
     fn start(&mut self) {
         while self.running.len() < self.options.writers.max(1)
-            && let Some(job) = self.jobs.pop_front()
+            && let Some(job) = self.jobs.pop_front().or_else(|| self.later.pop_front())
         {
             let writer = self.writer.clone();
             self.running.spawn(async move { (job.key, writer.run(job.work).await) });
@@ -330,6 +333,11 @@ impl Engine {
             Ok(written) => {
                 self.failures.remove(&key);
                 self.state.written(written.node, written.berth);
+                if let (Key::Node(name), Some(work)) = (&key, written.later) {
+                    self.busy.insert(name.clone());
+                    self.later.push_back(Job { key, work: vec![work] });
+                    return;
+                }
                 if matches!(key, Key::Certificate(_)) {
                     self.state.undecided.remove(name);
                 }
@@ -376,9 +384,9 @@ impl Engine {
     fn observe(&self) {
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.metrics.nodes.set(gauge(self.state.nodes.len()));
-        self.metrics
-            .waiting
-            .set(gauge(self.state.dirty.len() + self.jobs.len()));
+        self.metrics.waiting.set(gauge(
+            self.state.dirty.len() + self.jobs.len() + self.later.len() + self.running.len(),
+        ));
         self.metrics.conflicts.set(gauge(self.conflicts.values().sum()));
     }
 }

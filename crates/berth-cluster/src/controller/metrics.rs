@@ -117,6 +117,10 @@ impl Metrics {
     }
 
     pub(super) fn wrote(&self, kind: &'static str, verb: &'static str, done: bool) {
+        // Reading changes nothing.
+        if matches!(verb, "get" | "list") {
+            return;
+        }
         let outcome = if done { "done" } else { "failed" };
         self.writes.get_or_create(&Write { kind, verb, outcome }).inc();
     }

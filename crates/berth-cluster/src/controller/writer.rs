@@ -37,6 +37,13 @@ pub(super) enum Work {
         node: Option<NodeWrite>,
         status: Box<BerthStatus>,
         notes: Vec<Note>,
+        /// The status may wait until no Node does.
+        status_later: bool,
+    },
+    /// A Berth's status alone.
+    Status {
+        berth: Box<Berth>,
+        status: Box<BerthStatus>,
     },
     /// The Berth is being deleted: note it on the Node and let it go.
     Finish { berth: Box<Berth>, node: Option<String> },
@@ -62,6 +69,8 @@ pub(super) enum Verdict {
 pub(super) struct Written {
     pub(super) node: Option<NodeView>,
     pub(super) berth: Option<Berth>,
+    /// What is to be written when no Node waits any more.
+    pub(super) later: Option<Work>,
 }
 
 #[derive(Debug, Error)]
@@ -127,7 +136,19 @@ impl Writer {
                 node,
                 status,
                 notes,
-            } => self.apply(*berth, node, *status, notes, written).await,
+                status_later,
+            } => {
+                if let (true, Some(NodeWrite::Patch(patch))) = (status_later, &node) {
+                    written.node = Some(self.patch_node(&berth.node_name(), patch).await?);
+                    written.later = Some(Work::Status { berth, status });
+                    return Ok(());
+                }
+                self.apply(*berth, node, *status, notes, written).await
+            }
+            Work::Status { berth, status } => {
+                written.berth = Some(self.status(*berth, &status).await?);
+                Ok(())
+            }
             Work::Finish { berth, node } => self.finish(&berth, node, written).await,
             Work::Create(berth) => {
                 let created = self
@@ -184,8 +205,6 @@ impl Writer {
         notes: Vec<Note>,
         written: &mut Written,
     ) -> Result<(), WriteError> {
-        let berths: Api<Berth> = Api::all(self.client.clone());
-        let name = berth.name_any();
         if !berth.finalizers().iter().any(|finalizer| finalizer == names::FINALIZER)
             && berth.metadata.deletion_timestamp.is_none()
         {
@@ -195,35 +214,23 @@ impl Writer {
         }
         if let Some(write) = write {
             let api: Api<Node> = Api::all(self.client.clone());
-            let node = match &write {
+            let view: NodeView = match &write {
                 NodeWrite::Create(node) => {
                     info!(node = node.name_any(), "creating the Node");
                     let parameters = PostParams {
                         field_manager: Some(names::FIELD_MANAGER.to_owned()),
                         ..PostParams::default()
                     };
-                    self.request("node", "create", api.create(&parameters, node)).await?
-                }
-                NodeWrite::Patch(patch) => {
-                    let node = berth.node_name();
-                    let patch = Patch::Merge(patch);
-                    let parameters = parameters();
-                    self.request("node", "patch", api.patch(&node, &parameters, &patch))
+                    self.request("node", "create", api.create(&parameters, node))
                         .await?
+                        .into()
                 }
+                NodeWrite::Patch(patch) => self.patch_node(&berth.node_name(), patch).await?,
             };
-            let view = NodeView::from(node);
             status.node_uid = Some(view.uid.clone());
             written.node = Some(view);
         }
-        let before = serde_json::to_value(berth.status.clone().unwrap_or_default()).unwrap_or_default();
-        let after = serde_json::to_value(&status).unwrap_or_default();
-        if let Some(patch) = merge_diff(&before, &after) {
-            let patch = Patch::Merge(json!({"metadata": {"uid": berth.metadata.uid}, "status": patch}));
-            let parameters = parameters();
-            let patched = berths.patch_status(&name, &parameters, &patch);
-            berth = self.request("berth", "status", patched).await?;
-        }
+        berth = self.status(berth, &status).await?;
         let mut regarding = vec![berth.object_ref(&())];
         regarding.extend(written.node.as_ref().map(node_reference));
         for note in &notes {
@@ -233,6 +240,27 @@ impl Writer {
         }
         written.berth = Some(berth);
         Ok(())
+    }
+
+    async fn patch_node(&self, name: &str, patch: &serde_json::Value) -> Result<NodeView, WriteError> {
+        let api: Api<Node> = Api::all(self.client.clone());
+        let (patch, parameters) = (Patch::Merge(patch), parameters());
+        let node = self.request("node", "patch", api.patch(name, &parameters, &patch));
+        node.await.map(NodeView::from)
+    }
+
+    /// Writes what differs in the status of a Berth.
+    async fn status(&self, berth: Berth, status: &BerthStatus) -> Result<Berth, WriteError> {
+        let berths: Api<Berth> = Api::all(self.client.clone());
+        let before = serde_json::to_value(berth.status.clone().unwrap_or_default()).unwrap_or_default();
+        let after = serde_json::to_value(status).unwrap_or_default();
+        let Some(patch) = merge_diff(&before, &after) else {
+            return Ok(berth);
+        };
+        let patch = Patch::Merge(json!({"metadata": {"uid": berth.metadata.uid}, "status": patch}));
+        let (name, parameters) = (berth.name_any(), parameters());
+        let patched = berths.patch_status(&name, &parameters, &patch);
+        self.request("berth", "status", patched).await
     }
 
     async fn finish(&self, berth: &Berth, node: Option<String>, written: &mut Written) -> Result<(), WriteError> {

@@ -7,7 +7,7 @@ use tracing::warn;
 
 use super::{Engine, Job, Key};
 use crate::{
-    api::{Berth, Phase},
+    api::{Berth, BerthStatus, Phase},
     controller::writer::Work,
     decide::{Decision, Pin, Settings, Subject, decide, pin},
     names,
@@ -188,12 +188,25 @@ fn apply(berth: Berth, decision: Decision) -> Option<Work> {
     if decision.node.is_none() && decision.status_patch(&berth).is_none() && !unguarded {
         return None;
     }
+    let status_later = !unguarded && decision.notes.is_empty() && is_only_a_record(&berth, &decision.status);
     Some(Work::Apply {
+        status_later,
         berth: Box::new(berth),
         node: decision.node,
         status: Box::new(decision.status),
         notes: decision.notes,
     })
+}
+
+/// Whether the status only repeats what the Node says itself: should it not be written, deciding anew gives it again. Then
+/// labels of other Nodes come first.
+fn is_only_a_record(berth: &Berth, after: &BerthStatus) -> bool {
+    let before = berth.status.clone().unwrap_or_default();
+    let mut recorded = after.clone();
+    recorded.labels.clone_from(&before.labels);
+    recorded.conditions.clone_from(&before.conditions);
+    recorded.observed_generation = before.observed_generation;
+    recorded == before
 }
 
 /// Resolves all items. A Berth that says nothing about its pool, where no rule does either, keeps the pool that its Node
