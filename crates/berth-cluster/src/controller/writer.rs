@@ -1,6 +1,10 @@
 //! Writes: each job is about one node and runs alone for it. Every request checks the claim first.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::Arc,
+    time::Duration,
+};
 
 use k8s_openapi::api::{
     certificates::v1::CertificateSigningRequest,
@@ -370,7 +374,7 @@ impl Writer {
             },
             reason: note.reason.to_owned(),
             note: Some(note.message.clone()),
-            action: note.reason.to_owned(),
+            action: action(note),
             secondary: None,
         };
         if let Ok(Err(error)) = timeout(REQUEST_TIMEOUT, self.recorder.publish(&event, reference)).await {
@@ -407,6 +411,14 @@ impl Writer {
         self.metrics.wrote(kind, verb, result.is_ok());
         result
     }
+}
+
+/// Events of one action about one object are counted as one, with the sentence of the first. So another sentence is
+/// another action.
+fn action(note: &Note) -> String {
+    let mut hasher = DefaultHasher::new();
+    note.message.hash(&mut hasher);
+    format!("{}-{:016x}", note.reason, hasher.finish())
 }
 
 pub(super) fn parameters() -> PatchParams {

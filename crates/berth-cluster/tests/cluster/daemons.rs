@@ -133,10 +133,20 @@ impl Witness {
         let kept = seen.clone();
         let task = tokio::spawn(async move {
             let parameters = WatchParams::default().timeout(290);
-            let mut stream = api.watch(&parameters, &version).await.expect("a watch").boxed();
-            while let Ok(Some(event)) = stream.try_next().await {
-                if let WatchEvent::Added(node) | WatchEvent::Modified(node) = event {
-                    take(&mut kept.lock().expect("two tasks"), &node, pools);
+            let mut version = version;
+            // A watch ends after a while; the next one goes on where it ended.
+            loop {
+                let mut stream = api.watch(&parameters, &version).await.expect("a watch").boxed();
+                while let Ok(Some(event)) = stream.try_next().await {
+                    match event {
+                        WatchEvent::Added(node) | WatchEvent::Modified(node) => {
+                            version = node.resource_version().expect("a version");
+                            take(&mut kept.lock().expect("two tasks"), &node, pools);
+                        }
+                        WatchEvent::Bookmark(bookmark) => version = bookmark.metadata.resource_version,
+                        WatchEvent::Deleted(node) => version = node.resource_version().expect("a version"),
+                        WatchEvent::Error(error) => panic!("versions were overlooked: {error:?}"),
+                    }
                 }
             }
         });

@@ -1,5 +1,5 @@
-//! The pool life of `examples/telco-site` in full mode, with two hundred nodes whose daemons are simulated: on the
-//! embedded API, and on a real API server with two replicas whose leader is killed half-way.
+//! The pool life of `examples/telco-site` in full mode, with nodes whose daemons are simulated: sixty on the embedded
+//! API, and two hundred on a real API server with two replicas whose leader is killed half-way.
 
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
@@ -33,15 +33,12 @@ use crate::{
 const WORKER: &str = "worker";
 const INFRA: &str = "infra";
 const REMOTE: &str = "worker-rwn";
-const WORKERS: usize = 178;
 const INFRAS: usize = 14;
 const REMOTES: usize = 8;
-/// A tenth of the workers, and two.
-const LIMIT: usize = 17;
 /// What only the nodes of a pool carry here.
 const MARKS: &[&str] = &["test.example/worker", "test.example/infra", "test.example/worker-rwn"];
 const BROKEN: &str = "worker-007";
-const BUSY: &str = "worker-001";
+const BUSY: &str = "worker-rwn-001";
 
 fn full(options: &mut Options) {
     options.mode = Mode::Full;
@@ -56,6 +53,7 @@ fn full(options: &mut Options) {
 /// A cluster in which the pools of the site live.
 struct Life {
     client: Client,
+    workers: usize,
 }
 
 impl Life {
@@ -107,7 +105,7 @@ impl Life {
     async fn boot(&self) {
         let mut nodes = Vec::new();
         for (pool, role, count) in [
-            (WORKER, "node-role.kubernetes.io/worker", WORKERS),
+            (WORKER, "node-role.kubernetes.io/worker", self.workers),
             (INFRA, "node-role.kubernetes.io/infra", INFRAS),
             (REMOTE, "node.kubernetes.io/worker-rwn", REMOTES),
         ] {
@@ -139,9 +137,9 @@ impl Life {
         target(&pool).expect("rendered")
     }
 
-    async fn machine_config(&self, name: &str, path: &str) {
+    async fn machine_config(&self, name: &str, path: &str, role: &str) {
         self.create::<MachineConfig>(json!({
-            "metadata": {"name": name, "labels": {"machineconfiguration.openshift.io/role": "worker"}},
+            "metadata": {"name": name, "labels": {"machineconfiguration.openshift.io/role": role}},
             "spec": {"config": {
                 "ignition": {"version": "3.2.0"},
                 "storage": {"files": [{"path": path, "mode": 420, "contents": {"source": "data:,hello"}}]},
@@ -180,7 +178,7 @@ impl Life {
 
     async fn all_updated(&self, pool: &str, config: &str) {
         let count = match pool {
-            WORKER => WORKERS,
+            WORKER => self.workers,
             INFRA => INFRAS,
             _ => REMOTES,
         };
@@ -245,9 +243,9 @@ fn holds(pool: &MachineConfigPool, kind: &str) -> bool {
     condition(pool, kind).0
 }
 
-/// The whole life. `half_way` is called in the middle of the first rollout.
-async fn live(client: Client, half_way: impl AsyncFnOnce()) {
-    let life = Life { client };
+/// The whole life, with so many workers beside the nodes of other pools. `half_way` is called in the middle of the first rollout.
+async fn live(client: Client, workers: usize, half_way: impl AsyncFnOnce()) {
+    let life = Life { client, workers };
     life.declare().await;
     life.boot().await;
     let daemons = Daemons::start(&life.client);
@@ -261,8 +259,8 @@ async fn live(client: Client, half_way: impl AsyncFnOnce()) {
 
     // Two changes together, in all pools that inherit from worker.
     daemons.fail(BROKEN);
-    life.machine_config("60-motd", "/etc/motd").await;
-    life.machine_config("61-issue", "/etc/issue").await;
+    life.machine_config("60-motd", "/etc/motd", WORKER).await;
+    life.machine_config("61-issue", "/etc/issue", WORKER).await;
     let worker = life
         .pool_with(WORKER, "got both changes", |pool| {
             let sources = sources(pool);
@@ -271,7 +269,7 @@ async fn live(client: Client, half_way: impl AsyncFnOnce()) {
         .await;
     let second = target(&worker).expect("rendered");
     life.pool_with(WORKER, "moved", |pool| {
-        counted(pool, |status| status.updated_machine_count) >= 30
+        counted(pool, |status| status.updated_machine_count) >= workers / 5
     })
     .await;
     half_way().await;
@@ -279,7 +277,7 @@ async fn live(client: Client, half_way: impl AsyncFnOnce()) {
     pause(&life, &witness, &second).await;
 
     // One node cannot take it. It is reported, and the rest go on.
-    let rest = WORKERS - 1;
+    let rest = workers - 1;
     let worker = life
         .pool_with(WORKER, "was updated but for one", |pool| {
             counted(pool, |status| status.updated_machine_count) == rest
@@ -320,21 +318,21 @@ async fn pause(life: &Life, witness: &Witness, second: &str) {
     })
     .await;
     let targeted = witness.targeted(second);
-    assert!(targeted < WORKERS, "it was held in the middle");
-    let away = "worker-177";
+    assert!(targeted < life.workers, "it was held in the middle");
+    let away = &format!("worker-{:03}", life.workers - 1);
     life.edit_node(
         away,
         json!({"metadata": {"labels": {"node-role.kubernetes.io/worker": null}}}),
     )
     .await;
-    life.pool_with(WORKER, "counted one less", |pool| machines(pool) == WORKERS - 1)
+    life.pool_with(WORKER, "counted one less", |pool| machines(pool) == life.workers - 1)
         .await;
     life.edit_node(
         away,
         json!({"metadata": {"labels": {"node-role.kubernetes.io/worker": ""}}}),
     )
     .await;
-    life.pool_with(WORKER, "counted it again", |pool| machines(pool) == WORKERS)
+    life.pool_with(WORKER, "counted it again", |pool| machines(pool) == life.workers)
         .await;
     assert_eq!(witness.targeted(second), targeted, "a paused pool tells nobody to move");
     life.edit_pool(WORKER, json!({"paused": null})).await;
@@ -343,8 +341,10 @@ async fn pause(life: &Life, witness: &Witness, second: &str) {
 /// What the rollouts looked like, and what they left behind.
 async fn inspect(life: &Life, witness: &Witness) {
     // Checked at every version of every Node.
-    assert!(witness.versions() > 200 * 8);
-    for (mark, limit) in MARKS.iter().zip([LIMIT, 1, 1]) {
+    assert!(witness.versions() > (life.workers + INFRAS + REMOTES) * 8);
+    // A tenth of the workers.
+    let limit = life.workers / 10;
+    for (mark, limit) in MARKS.iter().zip([limit, 1, 1]) {
         assert!(
             (1..=limit).contains(&witness.most(mark)),
             "{mark}: {} of {limit}",
@@ -420,7 +420,7 @@ async fn blocked_drain(life: &Life) {
     let patched = pods.patch_status("database", &PatchParams::default(), &runs).await;
     patched.expect("it runs");
 
-    life.machine_config("62-database", "/etc/database").await;
+    life.machine_config("62-database", "/etc/database", REMOTE).await;
     let asks = |node: &Node| {
         let state = state(node);
         let asked = state.annotations.get(annotation::DESIRED_DRAIN);
@@ -452,8 +452,8 @@ async fn blocked_drain(life: &Life) {
         .delete("database", &DeleteParams::default())
         .await
         .expect("deleted");
-    let third = life.target(WORKER).await;
-    life.all_updated(WORKER, &third).await;
+    let third = life.target(REMOTE).await;
+    life.all_updated(REMOTE, &third).await;
     assert!(pods.get_opt("database").await.expect("an answer").is_none());
     assert!(
         pods.get_opt("agent").await.expect("an answer").is_some(),
@@ -489,7 +489,7 @@ async fn the_life_of_pools_on_the_embedded_api() {
     let url = format!("http://{}", server.address()).parse().expect("an address");
     let client = Client::try_from(Config::new(url)).expect("a client");
     let controllers = start_controllers(client.clone(), full);
-    live(client, async || {}).await;
+    live(client, 38, async || {}).await;
     controllers.stop().await;
 }
 
@@ -514,6 +514,6 @@ async fn the_life_of_pools_on_a_real_api_server_with_the_leader_killed() {
     let mut first = replica("first", SignedDuration::ZERO);
     // Its clock is ten minutes behind; nothing depends on it.
     let second = replica("second", SignedDuration::from_mins(-10));
-    live(cluster.client.clone(), async || first.kill()).await;
+    live(cluster.client.clone(), 178, async || first.kill()).await;
     second.stop().await;
 }
