@@ -9,7 +9,14 @@ mod brake;
 mod dispatch;
 mod event;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use berth_store::ActionStore;
 use kube::Client;
@@ -90,6 +97,8 @@ pub struct Engine {
     options: EngineOptions,
     events: broadcast::Sender<Event>,
     wake: Notify,
+    /// Nodes that were claimed and whose results are not filed.
+    held: AtomicUsize,
 }
 
 impl Engine {
@@ -101,6 +110,7 @@ impl Engine {
             options,
             events: broadcast::Sender::new(EVENTS),
             wake: Notify::new(),
+            held: AtomicUsize::new(0),
         }
     }
 
@@ -124,6 +134,7 @@ impl Engine {
     ///
     /// Dropping the future is like killing the process: everything ends at once, and nothing is lost.
     pub async fn run(self: Arc<Self>, cancel: CancellationToken) {
+        self.held.store(0, Ordering::Release);
         let (results, filed) = mpsc::channel(EVENTS);
         let done = CancellationToken::new();
         let (dispatching, until) = (dispatch::dispatch(Arc::clone(&self), cancel, results), done.clone());

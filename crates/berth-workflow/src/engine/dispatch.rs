@@ -2,11 +2,13 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::Arc,
+    panic::AssertUnwindSafe,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use berth_store::{Action, ActionId, ActionState, Claim, Error, Finished};
+use futures::FutureExt as _;
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -54,6 +56,7 @@ pub(super) async fn dispatch(engine: Arc<Engine>, cancel: CancellationToken, res
             match engine.store.open_actions().await {
                 Ok(actions) => {
                     open.tell_ended(engine, &actions).await;
+                    take_up(engine, &actions).await;
                     for action in open.update(engine, actions) {
                         let engine = Arc::clone(engine);
                         beginnings.spawn(async move { (action.id.clone(), begin::begin(&engine, &action).await) });
@@ -104,6 +107,18 @@ pub(super) async fn dispatch(engine: Arc<Engine>, cancel: CancellationToken, res
     let _ = tokio::time::timeout(options.grace, finish).await;
 }
 
+/// A claim whose answer was lost is in nobody's hands. When nothing is in ours, all that goes under our name is such a
+/// one, and is handed out again.
+async fn take_up(engine: &Engine, actions: &[Action]) {
+    let running = actions.iter().any(|action| action.counts.running > 0);
+    if running
+        && engine.held.load(Ordering::Acquire) == 0
+        && let Err(error) = engine.store.give_back(&engine.options.owner, engine.now()).await
+    {
+        complain("taking up nodes that were lost", &error);
+    }
+}
+
 fn complain(doing: &'static str, error: &(dyn std::error::Error + 'static)) {
     tracing::warn!(error, doing, "the engine could not do it; it will try again");
 }
@@ -133,6 +148,9 @@ impl Open {
         for action in actions {
             if action.state == ActionState::Stopping {
                 self.stop(&action.id).cancel();
+            } else if self.stops.get(&action.id).is_some_and(CancellationToken::is_cancelled) {
+                // It was stopped, and is tried again.
+                self.stops.remove(&action.id);
             }
             if action.state == ActionState::Pending && self.beginning.insert(action.id.clone()) {
                 new.push(action.clone());
@@ -156,8 +174,13 @@ impl Open {
             .and_then(|known| known.remove(&claim.node));
         let stop = self.stop(&claim.action).clone();
         let (nodes, patience, results) = (engine.nodes.clone(), engine.options.patience, results.clone());
+        engine.held.fetch_add(1, Ordering::AcqRel);
         workers.spawn(async move {
-            let outcome = work(&nodes, &claim, known, patience, &stop).await;
+            let working = AssertUnwindSafe(work(&nodes, &claim, known, patience, &stop)).catch_unwind();
+            // A fault of this program fails the node, and not the action.
+            let outcome = working
+                .await
+                .unwrap_or_else(|_| Outcome::failed("an error in Berth itself; its log has more"));
             let finished = Finished {
                 action: claim.action,
                 ordinal: claim.ordinal,
@@ -212,6 +235,7 @@ pub(super) async fn file(engine: Arc<Engine>, mut filed: mpsc::Receiver<Filed>) 
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(5));
         };
+        engine.held.fetch_sub(results.len(), Ordering::AcqRel);
         for ((result, taken), (node, outcome)) in results.iter().zip(finishing.taken).zip(told) {
             if taken {
                 engine.tell(Event::Node {
