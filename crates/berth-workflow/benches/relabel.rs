@@ -5,6 +5,7 @@
 //! one after the other, several times; the best of each is told.
 
 #![expect(
+    clippy::cast_precision_loss,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -92,11 +93,11 @@ async fn by_bare_client(client: &Client, names: &[String], round: &str) -> Durat
                 .map(drop)
         }
     });
-    let patched: Result<(), kube::Error> = futures::stream::iter(patches)
+    let answer: Result<(), kube::Error> = futures::stream::iter(patches)
         .buffer_unordered(CONCURRENCY)
         .try_collect()
         .await;
-    patched.unwrap();
+    answer.unwrap();
     start.elapsed()
 }
 

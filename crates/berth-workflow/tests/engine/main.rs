@@ -3,7 +3,6 @@
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
-    clippy::disallowed_methods,
     reason = "a helper of a test fails as the test does"
 )]
 

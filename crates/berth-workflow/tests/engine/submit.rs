@@ -1,6 +1,6 @@
 //! Requests on committed documents: what is refused, in which order and words, and what becomes of the rest.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use berth_repository::{Configdocs, Repository, SiteRules, read_documents};
 use berth_store::{ActionState, ActionStore, Database, MemoryStore, Origin, Store, SubtaskPage, Write};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::world::{Embedded, create_nodes, labels, now};
 
-const SITE: &str = r#"
+const SITE: &str = r"
 schema: deckhand/LayeringPolicy/v1
 metadata: {schema: metadata/Control/v1, name: layering-policy}
 data: {layerOrder: [global, type, site]}
@@ -42,10 +42,10 @@ data:
   host_profile: defaults
   addressing: [{network: pxe, address: dhcp}]
   metadata: {rack: rack1, owner_data: {}}
-"#;
+";
 
 /// A node whose documents are wrong: its profile is not there.
-const BROKEN: &str = r#"
+const BROKEN: &str = r"
 ---
 schema: drydock/BaremetalNode/v1
 metadata: {schema: metadata/Document/v1, name: node-002, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
@@ -53,7 +53,7 @@ data:
   host_profile: nowhere
   addressing: [{network: pxe, address: dhcp}]
   metadata: {owner_data: {}}
-"#;
+";
 
 struct Desk {
     store: Arc<dyn Database>,
@@ -306,7 +306,7 @@ async fn labels_come_from_the_documents() {
         ["a", "kubernetes.io/hostname"]
     );
     let missing = nodes
-        .put("nobody", &Default::default(), Strategy::Mirror, false)
+        .put("nobody", &BTreeMap::default(), Strategy::Mirror, false)
         .await
         .unwrap_err();
     assert_eq!(missing.status(), 404);

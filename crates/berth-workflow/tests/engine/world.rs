@@ -308,7 +308,7 @@ pub(crate) async fn wait_for(
     };
     match tokio::time::timeout(LONG, wait).await {
         Ok(action) => action,
-        Err(_) => panic!("it did not come: {:?}", store.action(id).await),
+        Err(late) => panic!("{late}: {:?}", store.action(id).await),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Case by case, on each kind of store.
 
 use berth_store::{
-    ActionPage, ActionState, ActionStore, Begin, Command, Conflict, Counts, Database, Error, NewAction, NewNote,
-    Origin, SubtaskPage, SubtaskState,
+    ActionPage, ActionState, Begin, Command, Conflict, Counts, Database, Error, NewAction, NewNote, Origin,
+    SubtaskPage, SubtaskState,
 };
 use serde_json::json;
 
