@@ -15,6 +15,7 @@ mod connect;
 pub mod controller;
 pub mod decide;
 pub mod doctor;
+mod documents;
 pub mod install;
 pub mod lease;
 pub mod names;
@@ -24,5 +25,6 @@ mod summary;
 mod view;
 
 pub use connect::{ConnectError, connect};
+pub use documents::{DocumentKind, ROUTER_LABEL, Snapshot, follow_documents, list_documents};
 pub use summary::{BerthSummary, PoolSummary, Summary, summarize, summary};
 pub use view::NodeView;

@@ -198,7 +198,7 @@ fn read<'a>(sources: &mut Sources, objects: impl IntoIterator<Item = &'a Value>)
 }
 
 /// The part of an object that somebody declared: what the API server and Berth itself add is left out.
-fn plain(object: &Value) -> Value {
+pub(crate) fn plain(object: &Value) -> Value {
     if object.get("schema").is_some() {
         return object.clone();
     }

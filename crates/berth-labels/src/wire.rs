@@ -92,20 +92,31 @@ impl LabelSelector {
         Ok(map)
     }
 
-    /// Checks the selector and makes it ready to match. The first bad requirement is the error, with all its problems.
+    /// Checks the selector and makes it ready to match. The first bad requirement is the error, with all its problems;
+    /// [`errors`](Self::errors) has the others too.
     pub fn compile(&self) -> Result<Selector, SelectorError> {
-        let mut requirements = Vec::with_capacity(self.match_labels.len() + self.match_expressions.len());
-        for (key, value) in &self.match_labels {
-            requirements.push(requirement(key, Operator::In, std::slice::from_ref(value))?);
-        }
-        for expression in &self.match_expressions {
+        let requirements = self.requirements().collect::<Result<Vec<_>, _>>()?;
+        Ok(Selector::from_requirements(requirements))
+    }
+
+    /// What is wrong with each bad requirement, in order.
+    pub fn errors(&self) -> Vec<SelectorError> {
+        self.requirements().filter_map(Result::err).collect()
+    }
+
+    fn requirements(&self) -> impl Iterator<Item = Result<Requirement, SelectorError>> {
+        let labels = self
+            .match_labels
+            .iter()
+            .map(|(key, value)| requirement(key, Operator::In, std::slice::from_ref(value)));
+        let expressions = self.match_expressions.iter().map(|expression| {
             let operator = Operator::from_wire(&expression.operator).ok_or_else(|| SelectorError::Operator {
                 key: expression.key.clone(),
                 operator: expression.operator.clone(),
             })?;
-            requirements.push(requirement(&expression.key, operator, &expression.values)?);
-        }
-        Ok(Selector::from_requirements(requirements))
+            requirement(&expression.key, operator, &expression.values)
+        });
+        labels.chain(expressions)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Ingress controllers: which nodes their routers may run on, and what stands in the way.
 
+mod backends;
 mod haproxy;
 mod rewrite;
 mod selectors;
@@ -15,6 +16,7 @@ use crate::{
 };
 
 pub use self::{
+    backends::check_backends,
     haproxy::{Server, haproxy_config},
     rewrite::{HELPER_PREFIX, Rewrite, meant_nodes, names_rule, rewrite},
     shard::{Shard, shard},

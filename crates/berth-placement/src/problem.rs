@@ -23,6 +23,8 @@ pub enum ProblemKind {
     IngressOverlap,
     /// No controller serves some routes.
     IngressUnserved,
+    /// The load balancer in front knows other nodes, or does not ask for health.
+    IngressBackends,
     /// The address cannot be an egress address.
     EgressAddress,
     /// Somebody else has the address.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use berth_labels::{LabelSelector, LabelSelectorRequirement};
 use berth_placement::{
     IngressContext, IngressController, PlacementNode, Ports, ProblemKind, Publishing, REMOTE_WORKER, Server, Taint,
-    Toleration, check_ingress, haproxy_config, meant_nodes, rewrite, shard,
+    Toleration, check_backends, check_ingress, haproxy_config, meant_nodes, rewrite, shard,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -363,4 +363,97 @@ proptest! {
         let answers = check_ingress(&after, &[controller("default", Some(new))], &IngressContext::default());
         prop_assert_eq!(&answers[0].nodes, &meant);
     }
+}
+
+#[test]
+fn a_load_balancer_is_compared_with_the_nodes_behind_it() {
+    let node = |name: &str, address: &str, labels: &[(&str, &str)]| PlacementNode {
+        name: name.to_owned(),
+        primary: vec![address.parse().unwrap()],
+        labels: labels
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
+        ..PlacementNode::default()
+    };
+    let nodes = [
+        node("a", "10.0.0.1/24", &[("r", "y")]),
+        node("b", "fd00::2/64", &[("r", "y")]),
+        node("c", "10.0.0.3/24", &[]),
+    ];
+    let controllers = [IngressController {
+        name: "default".to_owned(),
+        node_selector: Some(LabelSelector {
+            match_labels: [("r".to_owned(), "y".to_owned())].into(),
+            ..LabelSelector::default()
+        }),
+        ..IngressController::default()
+    }];
+    let context = IngressContext {
+        host_network: true,
+        ..IngressContext::default()
+    };
+    let answers = check_ingress(&nodes, &controllers, &context);
+    let found = |config: &str| -> Vec<String> {
+        let problems = check_backends(config, &nodes, &controllers[0], &answers[0], &context);
+        problems
+            .into_iter()
+            .map(|(range, problem)| {
+                assert_eq!(problem.kind, ProblemKind::IngressBackends);
+                format!("{} | {}", config.get(range).unwrap().trim(), problem.message)
+            })
+            .collect()
+    };
+    let servers = [
+        Server {
+            name: "a".to_owned(),
+            address: "10.0.0.1".parse().unwrap(),
+        },
+        Server {
+            name: "b".to_owned(),
+            address: "fd00::2".parse().unwrap(),
+        },
+    ];
+    // What Berth writes fits.
+    let good = haproxy_config("apps.example", &servers, Ports::default());
+    assert_eq!(found(&good), Vec::<String>::new());
+    // Each mistake, at its line.
+    let without = good.replacen("    server b [fd00::2]:443\n", "", 1);
+    assert_eq!(
+        found(&without),
+        [
+            "backend routers-https | `routers-https` has no server for b, where routers of ingress controller `default` may run: \
+             connections do not reach them"
+        ]
+    );
+    let more = good.replacen(
+        "    server b [fd00::2]:80\n",
+        "    server b [fd00::2]:80\n    server c 10.0.0.3:80 # old\n",
+        1,
+    );
+    assert_eq!(
+        found(&more),
+        [
+            "server c 10.0.0.3:80 # old | server `c` of `routers-http` never has a router of ingress controller `default`: `c` runs \
+             none"
+        ]
+    );
+    for (from, to, message) in [
+        ("check port 1936", "check port 80", "are not checked on port 1936"),
+        ("default-server check", "default-server", "are not checked on port 1936"),
+        ("    option httpchk\n", "", "no `option httpchk`"),
+        ("/healthz/ready", "/", "does not ask for /healthz/ready"),
+    ] {
+        let found = found(&good.replacen(from, to, 1));
+        assert!(found.len() == 1 && found[0].contains(message), "{found:?}");
+    }
+    // Other services of the machine are nobody's business.
+    assert_eq!(
+        found("listen api\n  bind :6443\n  server m0 10.0.0.1:6443 check\n"),
+        Vec::<String>::new()
+    );
+    // A check in `defaults` counts for what follows.
+    let listen = "defaults\n  option httpchk GET /healthz/ready\n  default-server check port 1936\nlisten http\n  server a 10.0.0.1:80\n  \
+                  server b fd00::2:80\n";
+    assert_eq!(found(listen), Vec::<String>::new());
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use berth_ignition::{Config, SpecVersion, types::File};
 use berth_labels::LabelSet;
 use berth_pools::MachineConfig;
@@ -397,22 +397,44 @@ fn read_pool(pool: String, source: PoolSource) -> Result<Pool, CatalogError> {
 
 /// The catalog that is served now. Clones share it; whoever follows the source replaces it.
 #[derive(Clone, Debug)]
-pub struct CatalogHandle(Arc<ArcSwap<Catalog>>);
+pub struct CatalogHandle {
+    current: Arc<ArcSwap<Catalog>>,
+    stale: Arc<ArcSwapOption<String>>,
+}
 
 impl CatalogHandle {
     /// Starts with this catalog.
     pub fn new(catalog: Catalog) -> Self {
-        Self(Arc::new(ArcSwap::from_pointee(catalog)))
+        Self {
+            current: Arc::new(ArcSwap::from_pointee(catalog)),
+            stale: Arc::default(),
+        }
     }
 
     /// Serves this one from now on. Requests that have begun end with the one they began with.
     pub fn replace(&self, catalog: Catalog) {
-        self.0.store(Arc::new(catalog));
+        self.current.store(Arc::new(catalog));
+        self.set_fresh();
     }
 
     /// The catalog that is served now.
     pub fn current(&self) -> Arc<Catalog> {
-        self.0.load_full()
+        self.current.load_full()
+    }
+
+    /// The source has something newer that cannot be served; what is served stays as it is. `/healthz` says so.
+    pub fn set_stale(&self, reason: impl Into<String>) {
+        self.stale.store(Some(Arc::new(reason.into())));
+    }
+
+    /// What is served is what the source has.
+    pub fn set_fresh(&self) {
+        self.stale.store(None);
+    }
+
+    /// Why what is served is not what the source has.
+    pub fn stale_reason(&self) -> Option<Arc<String>> {
+        self.stale.load_full()
     }
 }
 

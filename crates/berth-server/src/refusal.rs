@@ -32,8 +32,8 @@ pub(crate) enum Refusal {
     TokenMissing,
     TokenMalformed,
     Token(Denial),
-    /// The tokens cannot be read or written.
-    NoTokens,
+    /// The tokens cannot be read or written; with the reason.
+    NoTokens(&'static str),
     /// The source was not read yet; with the reason.
     Loading(String),
     /// Known, but without a config; with the reason.
@@ -63,7 +63,11 @@ impl From<TokenError> for Refusal {
             error = &error as &dyn std::error::Error,
             "tokens cannot be read or written"
         );
-        Self::NoTokens
+        Self::NoTokens(match error {
+            TokenError::Gone { .. } => "its token file is gone",
+            TokenError::Content { .. } | TokenError::Format { .. } => "its token file holds something else",
+            _ => "its token file cannot be read or written",
+        })
     }
 }
 
@@ -101,10 +105,10 @@ impl Refusal {
                 CHALLENGE,
             ),
             Self::Token(denial) => denied(denial, target),
-            Self::NoTokens => Problem::later(
+            Self::NoTokens(reason) => Problem::later(
                 "tokens-unavailable",
-                "the server cannot use its tokens at the moment",
-                "the server's log says why",
+                format!("the server cannot tell who may have configs: {reason}"),
+                "the server's log names the file",
                 RETRY_NO_CONFIG,
             ),
             Self::Loading(reason) => Problem::later(

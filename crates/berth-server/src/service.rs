@@ -95,7 +95,7 @@ impl IgnitionService {
         }
         let catalog = self.0.catalog.current();
         let target = match route {
-            Route::Health => return health(&catalog, is_head),
+            Route::Health => return health(&catalog, self.0.catalog.stale_reason().as_deref(), is_head),
             Route::Pool(name) => Target::Pool(name),
             Route::Node(name) => Target::Node {
                 name,
@@ -223,13 +223,18 @@ impl Reply {
     }
 }
 
-fn health(catalog: &Catalog, is_head: bool) -> Response<Full<Bytes>> {
-    match catalog.loading_reason() {
-        None => json_response(StatusCode::OK, &json!({"status": "ok"}), is_head),
-        Some(reason) => Refusal::Loading(reason.to_owned())
-            .problem(Target::Pool(""))
-            .response(is_head),
-    }
+/// A server that has something to serve is healthy: taking it away would help nobody. Whether that is the newest is said too.
+fn health(catalog: &Catalog, stale: Option<&String>, is_head: bool) -> Response<Full<Bytes>> {
+    let body = match (catalog.loading_reason(), stale) {
+        (Some(reason), _) => {
+            return Refusal::Loading(reason.to_owned())
+                .problem(Target::Pool(""))
+                .response(is_head);
+        }
+        (None, None) => json!({"status": "ok"}),
+        (None, Some(reason)) => json!({"status": "stale", "reason": reason, "revision": catalog.revision()}),
+    };
+    json_response(StatusCode::OK, &body, is_head)
 }
 
 fn find<'a>(catalog: &'a Catalog, target: Target<'_>) -> Result<Question<'a>, Refusal> {

@@ -177,6 +177,11 @@ NODE_NOT_REGISTERED Error "node-not-registered" "a kubelet config that keeps nod
 KUBELET_CONFIG_NOT_RENDERED Note "kubelet-config-not-rendered" "a kubelet config that is not part of the rendered config"
 "OpenShift makes a machine config out of a KubeletConfig and rolls it out to the pools it selects. Berth checks that the nodes can
 still register with it, but does not render it: `berth render`, `berth diff` and `berth forecast` do not count what it costs.
+
+The operator merges a KubeletConfig into the kubelet.conf of its own templates for the cluster's release and platform, and writes
+the result as 99-POOL-generated-kubelet. Those templates are in no document, so what Berth would write would be another file
+than the operator's, under the operator's name. Where the generated machine config is among the documents (`oc get machineconfig
+99-worker-generated-kubelet -o yaml`), it is rendered, compared and served like any other.
 "
 UNREADABLE_CONTENT Note "unreadable-content" "contents that cannot be judged"
 "A file that matters for labels has its contents elsewhere (an http source), so nothing can be proved about them here.
@@ -407,6 +412,13 @@ shard was meant. Let the default controller leave out what the shard serves.
 INGRESS_UNSERVED Warning "ingress-unserved" "routes that no ingress controller serves"
 "Every controller has a selector, and together they do not take all routes. The message has an example. Such a Route is there and
 answers nothing.
+"
+INGRESS_BACKENDS Warning "ingress-backends" "a load balancer that does not fit the routers behind it"
+"An HAProxy in front of routers needs a server for every node that may run one, and no others; and it needs the router's own
+answer to know which node has one: HTTP on the stats port (1936), path /healthz/ready. A node without a router refuses
+connections, and one whose router is about to stop says so there 45 seconds before.
+
+`berth ingress check -f site/ --haproxy haproxy.cfg` compares; `berth ingress shard --haproxy FILE` writes one that fits.
 "
 EGRESS_ADDRESS Error "egress-address" "an egress address that is no address"
 "spec.egressIPs has plain addresses, without prefix. With one that cannot be read OVN-Kubernetes leaves out the whole object.

@@ -281,11 +281,12 @@ impl Loader<'_> {
     fn kind(&mut self, document: &Document) -> Option<Kind> {
         let version =
             |api: &str| matches!(&document.envelope, Envelope::Kubernetes { api_version, .. } if api_version == api);
-        // Of kinds that share a name the one of this API version is meant.
+        let schema = |namespace: &str| matches!(&document.envelope, Envelope::Airship { schema } if schema.split('/').next() == Some(namespace));
+        // Of kinds that share a name the one of this API version or namespace is meant.
         let named = KINDS
             .iter()
             .filter(|(_, name, ..)| *name == document.kind())
-            .max_by_key(|(_, _, api, namespace)| (version(api), *namespace != "operator"));
+            .max_by_key(|(_, _, api, namespace)| (version(api) || schema(namespace), *namespace != "operator"));
         let (given, expected) = match &document.envelope {
             Envelope::Kubernetes { api_version, kind } => {
                 if kind == "Secret" && api_version == "v1" {

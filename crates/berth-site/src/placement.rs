@@ -5,12 +5,12 @@ use std::{
     net::IpAddr,
 };
 
-use berth_documents::{Diagnostic, Lint, Span};
+use berth_documents::{Diagnostic, Lint, SourceId, Span};
 use berth_labels::ConflictPolicy;
 use berth_placement::{
     Capacity, EgressContext, EgressIp, EgressPlan, Hosting, IngressAnswer, IngressContext, IngressController,
-    LabelChanges, Moves, PlacementNode, Problem, ProblemKind, Taint, Traffic, check_ingress, moves, plan_egress,
-    relabelled,
+    LabelChanges, Moves, PlacementNode, Problem, ProblemKind, Taint, Traffic, check_backends, check_ingress, moves,
+    plan_egress, relabelled,
 };
 
 use crate::{
@@ -87,7 +87,8 @@ impl<'a> Placement<'a> {
         Self::gather(resolver, resolutions, true)
     }
 
-    /// The same as long as the site is not applied: a live node has the labels that it has.
+    /// The same as long as the site is not applied: a live node has the labels that it has, and where live nodes are known, one that
+    /// is only in the documents is not there yet.
     pub fn now(resolver: &Resolver<'a>, resolutions: &[Resolution]) -> Self {
         Self::gather(resolver, resolutions, false)
     }
@@ -121,7 +122,8 @@ impl<'a> Placement<'a> {
                 }
                 None => labels.extend(resolution.label_set().to_map()),
             }
-            let node = placement.node(&resolution.node, labels, live, machine, schedulable);
+            let mut node = placement.node(&resolution.node, labels, live, machine, schedulable);
+            node.not_ready |= !applied && live.is_none() && !site.observed.is_empty();
             placement.nodes.push(node);
             placement.pools.push(resolution.pool_name().map(str::to_owned));
             let label = resolution.label(names::EGRESS_ASSIGNABLE).map(|label| label.span);
@@ -254,6 +256,25 @@ impl<'a> Placement<'a> {
                     .collect();
                 (answer, findings)
             })
+            .collect()
+    }
+
+    /// Compares an `HAProxy` configuration with the nodes that may run the routers of a controller, by its place among the site's
+    /// controllers.
+    pub fn load_balancer(
+        &self,
+        controller: usize,
+        answer: &IngressAnswer,
+        source: SourceId,
+        text: &str,
+    ) -> Vec<Diagnostic> {
+        let Some(document) = self.site.ingress_controllers.get(controller) else {
+            return Vec::new();
+        };
+        let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        check_backends(text, &self.nodes, &document.controller, answer, &self.ingress_context())
+            .into_iter()
+            .map(|(range, problem)| finding(&problem, Span::new(source, small(range.start), small(range.end))))
             .collect()
     }
 
@@ -459,6 +480,7 @@ fn lint(kind: ProblemKind) -> &'static Lint {
         ProblemKind::IngressDomain => &lints::INGRESS_DOMAIN,
         ProblemKind::IngressOverlap => &lints::INGRESS_OVERLAP,
         ProblemKind::IngressUnserved => &lints::INGRESS_UNSERVED,
+        ProblemKind::IngressBackends => &lints::INGRESS_BACKENDS,
         ProblemKind::EgressAddress => &lints::EGRESS_ADDRESS,
         ProblemKind::EgressConflict => &lints::EGRESS_CONFLICT,
         ProblemKind::EgressNoNode => &lints::EGRESS_NO_NODE,

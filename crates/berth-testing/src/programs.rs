@@ -114,6 +114,25 @@ impl Programs {
         }
     }
 
+    /// The same for a test that needs OpenShift's definitions too: without them it says so and does not run, or fails where
+    /// nothing may be missing.
+    ///
+    /// # Panics
+    ///
+    /// Where `BERTH_REQUIRE_TOOLS` says that nothing may be missing.
+    #[expect(clippy::print_stderr, reason = "a skipped test says why")]
+    pub fn with_openshift_for_test() -> Option<Self> {
+        let programs = Self::for_test()?;
+        if programs.openshift_crds().is_some() {
+            return Some(programs);
+        }
+        let reason = format!("there are no definitions of OpenShift ({OPENSHIFT_CRDS} names no folder)");
+        let required = env::var_os(REQUIRE_TOOLS).is_some();
+        assert!(!required, "{reason}, and {REQUIRE_TOOLS} is set");
+        eprintln!("skipped: {reason}");
+        None
+    }
+
     /// The folder of the Kubernetes programs.
     pub fn folder(&self) -> &Path {
         &self.folder

@@ -4,6 +4,7 @@
 //! with the place of every statement; each rule is then written once.
 
 mod clusters;
+mod fields;
 mod hosts;
 mod manifests;
 mod model;

@@ -287,6 +287,16 @@ impl Question<'_> {
         findings: &mut Vec<Diagnostic>,
     ) -> Option<String> {
         let name = &*self.machine.name.value;
+        let first = self.target.reads_labels_from();
+        if self.target.release < first {
+            // Said once for all hosts: notes are kept apart by their text.
+            hosts.note(format!(
+                "kubelets of {} do not read {KUBELET_ENV_VARIABLE}, which came with {first}: no override is made, and labels come after \
+                 a node is Ready, by the installer",
+                self.target.release
+            ));
+            return None;
+        }
         let mut refuse = |error: &dyn std::fmt::Display| {
             findings.push(Diagnostic::new(
                 &lints::OVERRIDE,

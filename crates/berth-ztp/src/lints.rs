@@ -158,6 +158,12 @@ HIDDEN_ANNOTATIONS Warning "ztp-hidden-annotations" "annotations of a node hide 
 "In a ClusterInstance the annotations or labels that a node has for a kind replace the cluster's for that kind; they are
 not merged. Repeat at the node what it needs.
 "
+FROZEN Warning "ztp-frozen" "a change that the hub refuses after the installation"
+"Once its cluster is installed, a ClusterInstance refuses changes of nodeLabels, role and ignitionConfigOverride (`detected
+unauthorized changes in immutable fields`); extraAnnotations and extraLabels stay free. `berth ztp check` compares with the
+site's documents (`-f`) where the object says that it is provisioned. Labels of Nodes that are there are changed in their own
+cluster: `berth plan`, or the controller.
+"
 OVERRIDE Error "ztp-override" "an Ignition override that the service refuses"
 "The service reads overrides as Ignition 3.2.0, then 3.1.0. Without `ignition.version`, or with another one, the host is not
 accepted and the cluster waits for ever. In a ClusterInstance an apostrophe ends the quotes around it. At most 256 KiB.

@@ -10,6 +10,10 @@ use crate::{lints, ztp::ZtpOptions};
 /// The first release whose nodes find out by themselves that they are remote.
 pub(crate) const DETECTS_REMOTE: Release = Release { major: 4, minor: 13 };
 
+/// The first release whose kubelet unit reads the label variable on platforms without VIPs of their own. On bare metal it came with the
+/// detection of remote workers.
+pub(crate) const LABEL_VARIABLE: Release = Release { major: 4, minor: 19 };
+
 /// The first release that Assisted Service installs behind a load balancer of the user's.
 pub(crate) const USER_MANAGED_LB: Release = Release { major: 4, minor: 16 };
 
@@ -134,6 +138,15 @@ impl<'a> Target<'a> {
     /// Whether nodes find out by themselves that they are remote: keepalived sleeps there, and the label is set.
     pub(crate) fn detects_remote(&self) -> bool {
         self.release >= DETECTS_REMOTE && self.cluster.platform == Platform::BareMetal && self.moves_vips()
+    }
+
+    /// The first release whose kubelets take labels from the file that Berth writes.
+    pub(crate) fn reads_labels_from(&self) -> Release {
+        if self.cluster.platform == Platform::BareMetal {
+            DETECTS_REMOTE
+        } else {
+            LABEL_VARIABLE
+        }
     }
 
     /// Whether a machine stands outside the VIPs' networks, or in a place that the Cluster calls remote.

@@ -144,29 +144,38 @@ impl Loaded {
         if texts.iter().all(|(_, text)| text.trim().is_empty()) {
             return Err(not_nodes(format!("there is nothing in {}", described(path))));
         }
+        self.observe_texts(&path.display().to_string(), texts, printer)
+    }
+
+    /// The same for texts that came from somewhere else, which `from` names.
+    pub(crate) fn observe_texts(
+        &mut self,
+        from: &str,
+        texts: Vec<(String, String)>,
+        printer: &mut Printer<'_>,
+    ) -> Result<(Vec<Document>, Vec<ObservedNode>), Failure> {
         let (documents, mut diagnostics) = parse_all(&mut self.sources, texts);
         let (site, findings) = load(&self.sources, &documents);
         diagnostics.extend(findings);
         diagnostics.retain(|diagnostic| diagnostic.severity() <= Severity::Warning);
 
-        let path = path.display();
         let nodes = documents.iter().filter(|document| document.kind() == "Node").count();
         let errors = diagnostics
             .iter()
             .any(|diagnostic| diagnostic.severity() == Severity::Error);
         if errors || site.observed.len() < nodes {
             printer.aside(&excerpts(&self.sources, &diagnostics))?;
-            return Err(not_nodes(format!("the nodes of `{path}` cannot be read")));
+            return Err(not_nodes(format!("the nodes of `{from}` cannot be read")));
         }
         match documents.first() {
             Some(other) if nodes == 0 => {
                 let kind = other.kind();
                 return Err(not_nodes(format!(
-                    "`{path}` holds no Node, but a document of kind `{kind}`"
+                    "`{from}` holds no Node, but a document of kind `{kind}`"
                 )));
             }
             Some(_) => {}
-            None => printer.warning(&format!("there is no Node in `{path}`"))?,
+            None => printer.warning(&format!("there is no Node in `{from}`"))?,
         }
         Ok((documents, site.observed))
     }

@@ -112,7 +112,7 @@ pub enum ReadError {
         indexes.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
     )]
     NotObjects {
-        /// Their positions, counted from 0.
+        /// Their positions, counted from 1.
         indexes: Vec<usize>,
     },
     /// Some documents have the wrong form.
@@ -122,9 +122,8 @@ pub enum ReadError {
 
 /// Reads a list of documents, all of whose errors are reported together. Two documents with one identity are an error.
 pub fn read_documents(values: Vec<Value>) -> Result<Vec<Arc<DeckhandDocument>>, ReadError> {
-    let indexes: Vec<_> = values
-        .iter()
-        .enumerate()
+    let indexes: Vec<_> = (1..)
+        .zip(&values)
         .filter(|(_, value)| !value.is_object())
         .map(|(index, _)| index)
         .collect();

@@ -300,10 +300,22 @@ async fn health_and_a_catalog_that_is_still_loading() {
         json!({"status": "ok"})
     );
     assert_eq!(ask(&service, "GET", "/config/worker", &[]).await.status, 200);
+    // What cannot be served does not take away what is.
+    handle.set_stale("pools.yaml: no such pool");
+    let stale = ask(&service, "GET", "/healthz", &[]).await;
+    assert_eq!(stale.status, 200);
+    assert_eq!(
+        stale.json(),
+        json!({"status": "stale", "reason": "pools.yaml: no such pool", "revision": handle.current().revision()})
+    );
     let mut other = Catalog::builder("r8");
     other.pool_without_config("worker", "paused");
     handle.replace(other.build().unwrap());
     assert_eq!(ask(&service, "GET", "/config/worker", &[]).await.status, 503);
+    assert_eq!(
+        ask(&service, "GET", "/healthz", &[]).await.json(),
+        json!({"status": "ok"})
+    );
 }
 
 #[tokio::test]
@@ -426,6 +438,20 @@ async fn tokens_that_cannot_be_read_let_nobody_in() {
         (got.status, got.json()["error"].as_str()),
         (503, Some("tokens-unavailable"))
     );
+    // A file that is gone is no reason to call a good token unknown.
+    std::fs::remove_file(guarded.store.path()).unwrap();
+    let got = ask(&guarded.service, "GET", "/config/worker", &[("authorization", &token)]).await;
+    assert_eq!(
+        (got.status, got.json()["error"].as_str()),
+        (503, Some("tokens-unavailable"))
+    );
+    assert!(
+        got.json()["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("its token file is gone")
+    );
+    assert_eq!(got.header("retry-after"), Some("10"));
 }
 
 #[tokio::test]

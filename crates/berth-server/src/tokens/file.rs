@@ -28,6 +28,12 @@ pub enum TokenError {
         #[source]
         source: io::Error,
     },
+    /// The file is not there.
+    #[error("there is no token file {}", .path.display())]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file holds something else.
     #[error("{} is not a token file", .path.display())]
     Content {

@@ -94,9 +94,15 @@ impl TokenStore {
         })
     }
 
-    /// Whether a token opens a target to an address. Consumes nothing.
+    /// Whether a token opens a target to an address. Consumes nothing. Without the file nobody can say: a token that was made
+    /// is not unknown because the file is gone.
     pub fn verify(&self, token: &str, target: Target<'_>, from: IpAddr, now: Timestamp) -> Result<Verdict, TokenError> {
         let tokens = self.tokens()?;
+        if tokens.is_empty() && Stamp::of(&self.path)?.is_none() {
+            return Err(TokenError::Gone {
+                path: self.path.clone(),
+            });
+        }
         let Some(secret) = Secret::parse(token) else {
             return Ok(Verdict::Denied(Denial::Unknown));
         };

@@ -175,16 +175,15 @@ fn invert(
     choices: &BTreeMap<LabelKey, LabelValue>,
     report: &mut Report<'_>,
 ) -> Option<Inversion> {
-    let compiled = match selector.value.compile() {
-        Ok(compiled) => compiled,
-        Err(error) => {
+    let Ok(compiled) = selector.value.compile() else {
+        for error in selector.value.errors() {
             let message = format!("the node selector of pool `{pool}` is invalid: {error}");
             report.push(
                 Diagnostic::new(&lints::INVALID_SELECTOR, selector.span, message)
                     .with_help("this pool selects no node until it is corrected; other pools are not affected"),
             );
-            return None;
         }
+        return None;
     };
     match compiled.invert(choices) {
         Ok(inversion) => Some(inversion),
@@ -212,12 +211,15 @@ fn check_machine_config_selector(
         return;
     }
     let Some(selector) = selector else { return };
-    if let Err(error) = selector.value.compile() {
+    let errors = selector.value.errors();
+    for error in &errors {
         let message = format!(
             "the machine config selector of pool `{}` is invalid: {error}",
             object.name.value
         );
         report.push(Diagnostic::new(&lints::INVALID_SELECTOR, selector.span, message));
+    }
+    if !errors.is_empty() {
         return;
     }
     let inherits = ["master", "worker", "arbiter"].iter().any(|role| {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "test helpers outside of test functions")]
 
+mod envelopes;
 mod filters;
 mod order;
 mod plans;

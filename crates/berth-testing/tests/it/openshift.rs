@@ -52,11 +52,9 @@ spec:
 
 #[tokio::test]
 async fn openshifts_definitions_take_what_people_write() {
-    let Some(programs) = Programs::for_test() else { return };
-    if programs.openshift_crds().is_none() {
-        // As where there is no Go: `cargo xtask test` names it.
+    let Some(programs) = Programs::with_openshift_for_test() else {
         return;
-    }
+    };
     let plane = ControlPlane::start(&programs, Options::default()).await.unwrap();
     plane.install_openshift_crds().unwrap();
 

@@ -2,13 +2,14 @@
 
 use std::net::IpAddr;
 
-use berth_documents::{Document, Node};
+use berth_documents::{Document, Node, Span};
 use berth_site::Release;
 use ipnet::IpNet;
 
 use super::{
     CheckOptions, Findings,
-    model::{ClusterView, Hub, Kind, Text, annotation, name, text_at},
+    hosts::{config_files, config_role},
+    model::{ClusterView, HostView, Hub, Kind, Text, annotation, name, text_at},
 };
 use crate::{
     lints,
@@ -76,6 +77,34 @@ const NEVER_IGNORED: &[&str] = &[
     "hostname-unique",
     "hostname-valid",
 ];
+
+/// Cluster validations of the service. Those of single operators have one form: see [`is_of_an_operator`].
+const CLUSTER_VALIDATIONS: &[&str] = &[
+    "machine-cidr-defined",
+    "cluster-cidr-defined",
+    "service-cidr-defined",
+    "no-cidrs-overlapping",
+    "networks-same-address-families",
+    "network-prefix-valid",
+    "machine-cidr-equals-to-calculated-cidr",
+    "api-vips-defined",
+    "api-vips-valid",
+    "ingress-vips-defined",
+    "ingress-vips-valid",
+    "all-hosts-are-ready-to-install",
+    "sufficient-masters-count",
+    "dns-domain-defined",
+    "pull-secret-set",
+    "ntp-server-configured",
+    "network-type-valid",
+    "platform-requirements-satisfied",
+    "all",
+];
+
+/// New operators bring validations of their own with every release.
+fn is_of_an_operator(id: &str) -> bool {
+    id.ends_with("-requirements-satisfied")
+}
 
 const CLUSTER_NEVER_IGNORED: &[&str] = &[
     "api-vips-defined",
@@ -382,7 +411,17 @@ fn hosts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, fin
             && matches!(cluster.platform, None | Some("BareMetal" | ""));
         if hub.is_remote(host) && host.role() == "worker" {
             remote_workers += 1;
-            if detects {
+            if let Some(hint) = hint(hub, host).filter(|_| detects) {
+                findings.add(
+                    &lints::REMOTE,
+                    hint.span,
+                    format!(
+                        "NODEIP_HINT={} is in a network of `{}` itself, so the node does not call itself remote: no label, and \
+                         keepalived runs there",
+                        hint.address, host.name.text
+                    ),
+                );
+            } else if detects {
                 findings.add(
                     &lints::REMOTE,
                     host.name.span,
@@ -395,6 +434,50 @@ fn hosts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, fin
         }
     }
     routers(hub, cluster, remote_workers, findings);
+}
+
+/// What a machine is told about its own address.
+struct Hint {
+    address: IpAddr,
+    span: Span,
+}
+
+/// The file that `nodeip-configuration` reads.
+const HINT_FILE: &str = "/etc/default/nodeip-configuration";
+
+/// A hint in a network of the host: it counts as an address beside the VIP, so that the host is not remote.
+fn hint(hub: &Hub<'_>, host: &HostView<'_>) -> Option<Hint> {
+    let read = |contents: &str, span: Span| {
+        let line = contents
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("NODEIP_HINT="))?;
+        let address: IpAddr = line.trim_matches(['"', '\'']).parse().ok()?;
+        let near = host.networks.iter().any(|network| network.contains(&address));
+        near.then_some(Hint { address, span })
+    };
+    let by_override = host.ignition.and_then(|text| {
+        let value: serde_json::Value = serde_json::from_str(text.text).ok()?;
+        let config = berth_ignition::parse(&value).config?;
+        let contents = berth_ignition::file_contents(config.find_file(HINT_FILE)?).ok()?;
+        read(&String::from_utf8_lossy(&contents), text.span)
+    });
+    by_override.or_else(|| {
+        let role = host.pool.map_or_else(|| host.role(), |pool| pool.text);
+        hub.extras_of("MachineConfig").find_map(|extra| {
+            let takes = [Some(role), Some("worker").filter(|_| host.role() == "worker")];
+            if !takes.contains(&config_role(extra.document)) {
+                return None;
+            }
+            config_files(extra.document)
+                .iter()
+                .filter(|file| text_at(file, &["path"]).is_some_and(|path| path.text == HINT_FILE))
+                .find_map(|file| {
+                    let source = text_at(file, &["contents", "source"])?;
+                    let contents = berth_ignition::decode_data_url(source.text).ok()?;
+                    read(&String::from_utf8_lossy(&contents), source.span)
+                })
+        })
+    })
 }
 
 fn routers(hub: &Hub<'_>, cluster: &ClusterView<'_>, remote: usize, findings: &mut Findings) {
@@ -442,11 +525,19 @@ fn ignored(cluster: &ClusterView<'_>, findings: &mut Findings) {
         );
     }
     if let Some(list) = cluster.ignored_cluster {
-        ids(list, &[], CLUSTER_NEVER_IGNORED, "cluster", findings);
+        ids(list, CLUSTER_VALIDATIONS, CLUSTER_NEVER_IGNORED, "cluster", findings);
+        findings.add(
+            &lints::VALIDATIONS_OFF,
+            list.span,
+            format!(
+                "the cluster installs although these fail, which nobody supports: {}",
+                list.text
+            ),
+        );
     }
 }
 
-/// Looks at each id of a list. Without known ids only what can never be ignored is found.
+/// Looks at each id of a list.
 fn ids(list: Text<'_>, known: &[&str], never: &[&str], what: &str, findings: &mut Findings) {
     let mut seen = Vec::new();
     for id in list.text.split(',') {
@@ -454,7 +545,7 @@ fn ids(list: Text<'_>, known: &[&str], never: &[&str], what: &str, findings: &mu
             "an item of the list is empty".to_owned()
         } else if never.contains(&id.trim()) {
             format!("unable to ignore the following {what} validations ({})", id.trim())
-        } else if !known.is_empty() && !known.contains(&id.trim()) {
+        } else if !known.contains(&id.trim()) && !is_of_an_operator(id.trim()) {
             format!("Validation ID '{}' is not a known {what} validation", id.trim())
         } else if seen.contains(&id.trim()) {
             format!("`{}` is here twice", id.trim())
@@ -466,28 +557,47 @@ fn ids(list: Text<'_>, known: &[&str], never: &[&str], what: &str, findings: &mu
     }
 }
 
-/// The lists that hold for the whole service.
-fn service_list<'a>(hub: &'a Hub<'_>) -> impl Iterator<Item = Text<'a>> {
+/// The lists that hold for the whole service, under this key.
+fn service_lists<'a>(hub: &'a Hub<'_>, key: &'static str) -> impl Iterator<Item = Text<'a>> {
     let maps = hub.documents.iter().filter(|document| document.kind() == "ConfigMap");
-    maps.filter_map(|map: &Document| text_at(map.root.get("data")?, &["DISABLED_HOST_VALIDATIONS"]))
+    maps.filter_map(move |map: &Document| text_at(map.root.get("data")?, &[key]))
 }
 
+fn service_list<'a>(hub: &'a Hub<'_>) -> impl Iterator<Item = Text<'a>> {
+    service_lists(hub, "DISABLED_HOST_VALIDATIONS")
+}
+
+type OfCluster = for<'a> fn(&ClusterView<'a>) -> Option<Text<'a>>;
+
 fn service_wide(hub: &Hub<'_>, findings: &mut Findings) {
-    for list in service_list(hub) {
-        ids(list, HOST_VALIDATIONS, &[], "host", findings);
-        findings.add(
-            &lints::VALIDATIONS_OFF,
-            list.span,
-            "these validations are off for every cluster of the hub, which nobody supports",
-        );
-        if let Some(own) = hub.clusters.iter().find_map(|cluster| cluster.ignored_host) {
-            findings.add_related(
-                &lints::VALIDATIONS,
+    let lists: [(&'static str, &[&str], &str, OfCluster); 2] = [
+        ("DISABLED_HOST_VALIDATIONS", HOST_VALIDATIONS, "host", |cluster| {
+            cluster.ignored_host
+        }),
+        (
+            "DISABLED_CLUSTER_VALIDATIONS",
+            CLUSTER_VALIDATIONS,
+            "cluster",
+            |cluster| cluster.ignored_cluster,
+        ),
+    ];
+    for (key, known, what, of_cluster) in lists {
+        for list in service_lists(hub, key) {
+            ids(list, known, &[], what, findings);
+            findings.add(
+                &lints::VALIDATIONS_OFF,
                 list.span,
-                "a cluster has a list of its own, so this one does not count for it".to_owned(),
-                own.span,
-                "the cluster's",
+                "these validations are off for every cluster of the hub, which nobody supports",
             );
+            if let Some(own) = hub.clusters.iter().find_map(of_cluster) {
+                findings.add_related(
+                    &lints::VALIDATIONS,
+                    list.span,
+                    "a cluster has a list of its own, so this one does not count for it".to_owned(),
+                    own.span,
+                    "the cluster's",
+                );
+            }
         }
     }
     for config in hub.of_kind("AgentServiceConfig") {

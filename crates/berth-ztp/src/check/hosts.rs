@@ -96,12 +96,23 @@ fn labels(host: &HostView<'_>, options: &CheckOptions, findings: &mut Findings) 
             );
         }
         let declared = options.declared.as_ref().and_then(|nodes| nodes.get(host.name.text));
-        if declared.is_some_and(|labels| !labels.contains_key(key.text)) {
+        let undeclared = declared.is_some_and(|labels| !labels.contains_key(key.text));
+        if undeclared && host.installed {
+            frozen(host, key.span, &format!("`{}` be removed", key.text), findings);
+        } else if undeclared {
             findings.add(
                 &lints::STALE_LABEL,
                 key.span,
                 format!("the site declares no label `{}` for `{}`", key.text, host.name.text),
             );
+        }
+    }
+    let declared = options.declared.as_ref().and_then(|nodes| nodes.get(host.name.text));
+    for (key, value) in declared.into_iter().flatten().filter(|_| host.installed) {
+        let own = host.labels.iter().find(|(own, _)| own.text == key);
+        if own.is_none_or(|(_, own)| own.as_str() != Some(value)) {
+            let span = own.map_or(host.name.span, |(_, own)| own.span);
+            frozen(host, span, &format!("`{key}={value}` be set"), findings);
         }
     }
     if host.annotations_size > ANNOTATIONS_LIMIT {
@@ -114,6 +125,20 @@ fn labels(host: &HostView<'_>, options: &CheckOptions, findings: &mut Findings) 
             ),
         );
     }
+}
+
+/// A change that the hub would refuse.
+fn frozen(host: &HostView<'_>, span: berth_documents::Span, what: &str, findings: &mut Findings) {
+    findings.add_with_help(
+        &lints::FROZEN,
+        span,
+        format!(
+            "`{}` is installed, and its nodeLabels cannot be changed any more: the site wants {what}",
+            host.name.text
+        ),
+        "the labels of a Node that is there are changed in its own cluster; for a later installation use extraAnnotations of \
+         BareMetalHost, which stay free",
+    );
 }
 
 /// A selector as it is written.
@@ -288,9 +313,18 @@ fn ignition(hub: &Hub<'_>, host: &HostView<'_>, options: &CheckOptions, findings
         }
     };
     let Some(value) = value else { return };
-    let paths = value.pointer("/storage/files").and_then(serde_json::Value::as_array);
-    let paths = paths.into_iter().flatten().filter_map(|file| file["path"].as_str());
-    for path in paths {
+    let files = value.pointer("/storage/files").and_then(serde_json::Value::as_array);
+    for file in files.into_iter().flatten() {
+        let Some(path) = file["path"].as_str() else { continue };
+        // Ignition merges the fields of a file one by one.
+        let sticks = if file["contents"]["compression"]
+            .as_str()
+            .is_some_and(|it| !it.is_empty())
+        {
+            ", except that its `compression` stays and makes the pool's content unreadable"
+        } else {
+            ""
+        };
         let role = host.pool.map_or_else(|| host.role(), |pool| pool.text);
         let by_config = hub.extras_of("MachineConfig").find(|extra| {
             let roles = [Some(role), Some("worker").filter(|_| host.role() == "worker")];
@@ -301,7 +335,7 @@ fn ignition(hub: &Hub<'_>, host: &HostView<'_>, options: &CheckOptions, findings
                 &lints::OVERRIDE_PATH,
                 text.span,
                 format!(
-                    "{path} is also in the config of the pool of `{who}`, which wins at first boot: this has no effect"
+                    "{path} is also in the config of the pool of `{who}`, which wins at first boot: this has no effect{sticks}"
                 ),
                 config.document.span(),
                 "the machine config",
@@ -310,7 +344,7 @@ fn ignition(hub: &Hub<'_>, host: &HostView<'_>, options: &CheckOptions, findings
             findings.add_with_help(
                 &lints::OVERRIDE_PATH,
                 text.span,
-                format!("{path} is a file of the operator's templates, which win at first boot: this has no effect on `{who}`"),
+                format!("{path} is a file of the operator's templates, which win at first boot: this has no effect on `{who}`{sticks}"),
                 "put it into a MachineConfig of the host's pool",
             );
         }

@@ -40,7 +40,11 @@ pub(super) struct HostView<'a> {
     /// MAC addresses of its static network.
     pub(super) cards: Vec<Text<'a>>,
     pub(super) addresses: Vec<IpAddr>,
+    /// The networks of those addresses, where their length is written.
+    pub(super) networks: Vec<ipnet::IpNet>,
     pub(super) annotations_size: usize,
+    /// The hub has installed it, as its object says.
+    pub(super) installed: bool,
 }
 
 impl HostView<'_> {
@@ -258,6 +262,8 @@ impl<'a> Hub<'a> {
             ignition: bmac("ignition-config-overrides"),
             cards: cards(network),
             addresses: addresses(network.and_then(|spec| spec.get("config"))),
+            networks: host_networks(network.and_then(|spec| spec.get("config"))),
+            installed: false,
             annotations_size: annotations
                 .into_iter()
                 .flatten()
@@ -293,7 +299,7 @@ impl<'a> Hub<'a> {
         if !(suppressed && beside) {
             self.clusters.push(cluster);
         }
-        self.nodes(spec, name, Kind::Instance);
+        self.nodes(spec, name, Kind::Instance, is_provisioned(document));
     }
 
     fn site_config(&mut self, document: &'a Document) {
@@ -309,11 +315,11 @@ impl<'a> Hub<'a> {
             cluster.base_domain = text_at(spec, &["baseDomain"]).map(|text| text.text);
             let name = cluster.name;
             self.clusters.push(cluster);
-            self.nodes(entry, name, Kind::SiteConfig);
+            self.nodes(entry, name, Kind::SiteConfig, false);
         }
     }
 
-    fn nodes(&mut self, spec: &'a Node, cluster: &'a str, kind: Kind) {
+    fn nodes(&mut self, spec: &'a Node, cluster: &'a str, kind: Kind, installed: bool) {
         let pool_key = format!("{BMAC}/machine-config-pool");
         for node in spec.get("nodes").and_then(Node::as_seq).unwrap_or_default() {
             let Some(name) = text_at(node, &["hostName"]) else {
@@ -339,7 +345,9 @@ impl<'a> Hub<'a> {
                 ignition: text_at(node, &["ignitionConfigOverride"]),
                 cards: cards(network),
                 addresses: addresses(network.and_then(|network| network.get("config"))),
+                networks: host_networks(network.and_then(|network| network.get("config"))),
                 annotations_size: 0,
+                installed,
             });
         }
     }
@@ -429,25 +437,39 @@ fn cards(network: Option<&Node>) -> Vec<Text<'_>> {
     list.iter().filter_map(|item| text_at(item, &["macAddress"])).collect()
 }
 
-/// The static addresses of an nmstate config.
-fn addresses(config: Option<&Node>) -> Vec<IpAddr> {
+/// Whether a `ClusterInstance` says that its cluster is installed, as one that was read from a hub does.
+fn is_provisioned(document: &Document) -> bool {
+    let conditions = document.root.at(&["status", "conditions"]).and_then(Node::as_seq);
+    conditions.unwrap_or_default().iter().any(|condition| {
+        let is = |key: &str, value: &str| text_at(condition, &[key]).is_some_and(|text| text.text == value);
+        is("type", "Provisioned") && is("status", "True")
+    })
+}
+
+/// The entries of the static addresses of an nmstate config.
+fn address_entries(config: Option<&Node>) -> impl Iterator<Item = (&Node, IpAddr)> {
     let interfaces = config
         .and_then(|config| config.get("interfaces"))
         .and_then(Node::as_seq);
-    let mut found = Vec::new();
-    for interface in interfaces.unwrap_or_default() {
-        for family in ["ipv4", "ipv6"] {
-            let list = interface
-                .at(&[family, "address"])
-                .and_then(Node::as_seq)
-                .unwrap_or_default();
-            found.extend(
-                list.iter()
-                    .filter_map(|entry| text_at(entry, &["ip"])?.text.parse::<IpAddr>().ok()),
-            );
-        }
-    }
-    found
+    interfaces
+        .unwrap_or_default()
+        .iter()
+        .flat_map(|interface| ["ipv4", "ipv6"].map(|family| interface.at(&[family, "address"])))
+        .flat_map(|list| list.and_then(Node::as_seq).unwrap_or_default())
+        .filter_map(|entry| Some((entry, text_at(entry, &["ip"])?.text.parse().ok()?)))
+}
+
+fn addresses(config: Option<&Node>) -> Vec<IpAddr> {
+    address_entries(config).map(|(_, address)| address).collect()
+}
+
+fn host_networks(config: Option<&Node>) -> Vec<ipnet::IpNet> {
+    address_entries(config)
+        .filter_map(|(entry, address)| {
+            let prefix = entry.get("prefix-length").and_then(Node::as_u64)?;
+            Some(ipnet::IpNet::new(address, u8::try_from(prefix).ok()?).ok()?.trunc())
+        })
+        .collect()
 }
 
 pub(super) fn same_mac(a: Option<Text<'_>>, b: Option<Text<'_>>) -> bool {

@@ -240,6 +240,49 @@ fn between(hub: &Hub<'_>, controller: &Document, other: &Document, findings: &mu
     }
 }
 
+/// Whether a host is in a network that holds the address. Where nobody writes the length of its own network, that of the machine
+/// network counts, or else a network of 256.
+fn is_near(machine: &[IpNet], host: &HostView<'_>, address: IpAddr) -> bool {
+    let written = host.networks.iter().any(|network| network.contains(&address));
+    written
+        || host.addresses.iter().any(|own| {
+            let known = host.networks.iter().any(|network| network.contains(own));
+            let net = machine.iter().find(|net| net.contains(own)).copied();
+            let net = net.or_else(|| IpNet::new(*own, if own.is_ipv4() { 24 } else { 64 }).ok());
+            !known && net.is_some_and(|net| net.contains(&address))
+        })
+}
+
+/// A node hosts one address of an object.
+fn outnumbered(
+    hub: &Hub<'_>,
+    machine: &[IpNet],
+    assignable: &[&HostView<'_>],
+    spec: &Node,
+    own: &str,
+    findings: &mut Findings,
+) {
+    let list = texts(spec.get("egressIPs"));
+    let placeable: Vec<IpAddr> = list.iter().filter_map(|text| text.text.parse().ok()).collect();
+    let near = |host: &&&HostView<'_>| placeable.iter().any(|address| is_near(machine, host, *address));
+    let hosts = assignable.iter().filter(near).count();
+    if let Some(text) = list.get(hosts)
+        && hosts > 0
+        && placeable.len() > hosts
+        && !hub.hosts.is_empty()
+    {
+        findings.add_with_help(
+            &lints::EGRESS,
+            text.span,
+            format!(
+                "EgressIP `{own}` has {} addresses and {hosts} labelled host(s) for them: a host takes one of an EgressIP",
+                placeable.len()
+            ),
+            "label more hosts, or take fewer addresses",
+        );
+    }
+}
+
 fn egress_ips(hub: &Hub<'_>, documents: &[&Document], findings: &mut Findings) {
     let mut seen: Vec<(IpAddr, berth_documents::Span)> = Vec::new();
     let machine: Vec<IpNet> = hub
@@ -267,6 +310,7 @@ fn egress_ips(hub: &Hub<'_>, documents: &[&Document], findings: &mut Findings) {
             .iter()
             .filter(|host| host.labels.iter().any(|(key, _)| key.text == EGRESS_ASSIGNABLE))
             .collect();
+        outnumbered(hub, &machine, &assignable, spec, own, findings);
         for text in texts(spec.get("egressIPs")) {
             let Ok(address) = text.text.parse::<IpAddr>() else {
                 findings.add(
@@ -306,14 +350,7 @@ fn egress_ips(hub: &Hub<'_>, documents: &[&Document], findings: &mut Findings) {
             if hub.hosts.is_empty() {
                 continue;
             }
-            // The prefix of a host's own network is the machine network's, or unknown; then a network of 256 is assumed.
-            let near = |host: &&&HostView<'_>| {
-                host.addresses.iter().any(|own| {
-                    let net = machine.iter().find(|net| net.contains(own)).copied();
-                    let net = net.or_else(|| IpNet::new(*own, if own.is_ipv4() { 24 } else { 64 }).ok());
-                    net.is_some_and(|net| net.contains(&address))
-                })
-            };
+            let near = |host: &&&HostView<'_>| is_near(&machine, host, address);
             if assignable.iter().filter(near).count() == 0 {
                 findings.add_with_help(
                     &lints::EGRESS,

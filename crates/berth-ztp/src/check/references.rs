@@ -15,6 +15,7 @@ const MACHINE_API: &str = "openshift-machine-api";
 
 pub(super) fn check(hub: &Hub<'_>, findings: &mut Findings) {
     for document in hub.documents {
+        super::fields::check(document, findings);
         match document.kind() {
             "BareMetalHost" => infra_env_of(hub, document, findings),
             "InfraEnv" => infra_env(hub, document, findings),

@@ -7,6 +7,8 @@ mod engine;
 #[cfg(test)]
 mod made;
 #[cfg(test)]
+mod mistakes;
+#[cfg(test)]
 mod site;
 #[cfg(test)]
 mod site_config;

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use berth_labels::{LabelError, LabelKey, LabelValue};
 use clap::{Args, Subcommand};
 
-use super::{Output, ingress::Places};
+use super::{ClusterArgs, Output, ingress::Places};
 
 /// Questions about egress addresses and the nodes that host them
 #[derive(Debug, Args)]
@@ -15,7 +16,8 @@ use super::{Output, ingress::Places};
 Examples:
   berth egress plan -f site/
   berth egress plan -f site/ --write > egress-label.yaml
-  berth egress verify -f site/ --nodes nodes.yaml --observed egress.yaml"
+  berth egress verify -f site/
+  berth egress verify --relabel w1=k8s.ovn.org/egress-assignable-"
 )]
 pub(crate) struct EgressArgs {
     /// The question.
@@ -64,26 +66,74 @@ pub(crate) struct EgressPlanArgs {
 
 /// Compare the plan with what the cluster does, before and after a relabelling
 ///
-/// Takes the status of `EgressIP` objects and the router pods as the cluster shows them, and says for each whether it stays where it is
-/// once the site's labels are applied. An address that moves breaks the connections through it. Anything that moves or is nowhere
-/// gives exit code 1.
+/// Reads the status of `EgressIP` objects, the Nodes and the router pods from the cluster, or with `--observed` from files, and says for
+/// each address and router whether it stays where it is once the site's labels are applied. With `--relabel` it says instead what
+/// these labels would move; a node that changes its pool by them reboots, which moves what is on it. An address that moves breaks the
+/// connections through it. Anything that moves or is nowhere gives exit code 1.
 ///
-/// The JSON form is `{addresses:[{egressip, address, node|null, stays, to|null, reason|null}], routers:[{pod, controller,
-/// node|null, stays, reason|null}]}`.
+/// Without `-f` the `EgressIP`, `IngressController` and `MachineConfigPool` objects of the cluster itself are the site.
+///
+/// The JSON form is `{addresses:[{egressip, address, node|null, best|null, stays, to|null, reason|null}], routers:[{pod,
+/// controller, node|null, stays, to[], reason|null}], controllers:[{controller, lost[], gained[], left}], reboots[]}`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("paths", |arg| arg.required(false)),
+    after_help = "\
 Examples:
-  kubectl get egressip -o yaml > observed.yaml
-  kubectl get pods -n openshift-ingress -o yaml >> observed.yaml
-  berth egress verify -f site/ --nodes nodes.yaml --observed observed.yaml")]
+  berth egress verify -f site/
+  berth egress verify --relabel atlngamai01=k8s.ovn.org/egress-assignable-
+  berth egress verify -f site/ --relabel w1=zone=b --context lab -o json
+  berth egress verify -f site/ --nodes nodes.yaml --observed observed.yaml"
+)]
 pub(crate) struct EgressVerifyArgs {
     #[command(flatten)]
     pub(crate) places: Places,
 
-    /// `EgressIP` objects and router pods, as `kubectl get -o yaml` prints them; repeatable
-    #[arg(long, value_name = "FILE", required = true)]
+    /// `EgressIP` objects and router pods, as `kubectl get -o yaml` prints them, instead of a cluster; repeatable
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) observed: Vec<PathBuf>,
+
+    /// Say what this label would move: NODE=KEY=VALUE sets it, NODE=KEY- removes it; repeatable
+    #[arg(long, value_name = "NODE=KEY=VALUE", value_parser = Relabel::parse)]
+    pub(crate) relabel: Vec<Relabel>,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
 
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+/// A label that a node would get, or lose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Relabel {
+    /// The node.
+    pub(crate) node: String,
+    /// The label's key.
+    pub(crate) key: LabelKey,
+    /// Its value; none removes the label.
+    pub(crate) value: Option<LabelValue>,
+}
+
+impl Relabel {
+    fn parse(text: &str) -> Result<Self, String> {
+        let form = || "write NODE=KEY=VALUE, or NODE=KEY- to remove the label".to_owned();
+        let (node, label) = text.split_once('=').ok_or_else(form)?;
+        let (key, value) = match (label.split_once('='), label.strip_suffix('-')) {
+            (Some((key, value)), _) => (key, Some(value)),
+            (None, Some(key)) => (key, None),
+            (None, None) => return Err(form()),
+        };
+        if node.is_empty() {
+            return Err(form());
+        }
+        Ok(Self {
+            node: node.to_owned(),
+            key: key.parse().map_err(|error: LabelError| error.to_string())?,
+            value: value
+                .map(str::parse)
+                .transpose()
+                .map_err(|error: LabelError| error.to_string())?,
+        })
+    }
 }

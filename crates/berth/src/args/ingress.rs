@@ -59,10 +59,15 @@ pub(crate) struct Places {
 #[command(after_help = "\
 Examples:
   berth ingress check -f examples/telco-site
-  kubectl get nodes -o json | berth ingress check -f site/ --nodes - -o json")]
+  kubectl get nodes -o json | berth ingress check -f site/ --nodes - -o json
+  berth ingress check -f site/ --haproxy /etc/haproxy/haproxy.cfg")]
 pub(crate) struct IngressCheckArgs {
     #[command(flatten)]
     pub(crate) places: Places,
+
+    /// Compare this `HAProxy` configuration, too: its servers with the nodes that may run routers, and its health checks
+    #[arg(long, value_name = "FILE")]
+    pub(crate) haproxy: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) output: Output,

@@ -13,7 +13,8 @@ use super::{DatabaseArgs, FlavourArg};
 /// database.
 ///
 /// With --ignition-listen or --plain-listen the Ignition server too; see `berth ignition-server`. It serves the site of --site,
-/// or without it the committed revision of the database, and follows when another one is committed.
+/// with --from-cluster the objects of a cluster, or without either the committed revision of the database, and follows when
+/// another one is committed.
 ///
 /// Without --auth nobody is asked who they are, and the API listens on loopback addresses only. Ctrl-C and SIGTERM end the server:
 /// requests that have begun are finished.
@@ -86,15 +87,16 @@ pub(crate) struct ServedCluster {
 /// Serve Ignition configs to machines
 ///
 /// Answers /config/POOL with the rendered config of a pool, /node/NAME with that of a node's pool and its own boot labels, and
-/// /healthz. The site is read again when a file in it changes; while it has errors the last good state is served, and
-/// the findings are logged.
+/// /healthz. The site is read again when a file in it changes; with --from-cluster the pools, machine configs, Berths and label
+/// rules of a cluster are followed instead. While they have errors the last good state is served and the findings are
+/// logged: /healthz still answers 200, with `"status": "stale"` and the reason instead of `"ok"`.
 ///
 /// Machines show a bearer token, made by `berth token create`. The log goes to standard error; no secret is in it. The
 /// addresses are logged once the server listens. Ctrl-C and SIGTERM end it: requests that have begun are finished.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "\
-berth ignition-server --filename <PATH>
+berth ignition-server <--filename <PATH>|--from-cluster>
                 <--ignition-listen <ADDR:PORT>|--plain-listen <ADDR:PORT>>
                 <--tokens <FILE>|--allow-anonymous> [OPTIONS]",
     after_help = "\
@@ -103,9 +105,11 @@ Examples:
     --tls-cert server.crt --tls-key server.key --tokens tokens.json
   berth ignition-server -f site/ --plain-listen 127.0.0.1:8080 \\
     --allow-anonymous
-  curl http://127.0.0.1:8080/config/worker",
+  curl http://127.0.0.1:8080/config/worker
+  berth ignition-server --from-cluster --ignition-listen 0.0.0.0:22623 \\
+    --tls-cert server.crt --tls-key server.key --tokens tokens.json",
     mut_group("listeners", |group| group.required(true)),
-    mut_arg("paths", |arg| arg.required(true))
+    mut_group("source", |group| group.required(true))
 )]
 pub(crate) struct IgnitionServerArgs {
     #[command(flatten)]
@@ -117,6 +121,7 @@ pub(crate) struct IgnitionServerArgs {
 #[command(
     group = ArgGroup::new("listeners").multiple(true).requires("access").args(["ignition_listen", "plain_listen"]),
     group = ArgGroup::new("access").args(["tokens", "allow_anonymous"]),
+    group = ArgGroup::new("source").args(["paths", "from_cluster"]),
 )]
 pub(crate) struct IgnitionServerOptions {
     /// File or folder with the site's documents; repeatable
@@ -125,6 +130,18 @@ pub(crate) struct IgnitionServerOptions {
     /// begin with a dot are skipped.
     #[arg(short = 'f', long = "filename", visible_alias = "site", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// Serve the pools, machine configs, Berths and label rules of a cluster
+    #[arg(long)]
+    pub(crate) from_cluster: bool,
+
+    /// The kubeconfig of that cluster; without it $KUBECONFIG, ~/.kube/config or the pod's service account
+    #[arg(long, value_name = "FILE", requires = "from_cluster")]
+    pub(crate) cluster_kubeconfig: Option<PathBuf>,
+
+    /// The context of that kubeconfig
+    #[arg(long, value_name = "NAME", requires = "from_cluster")]
+    pub(crate) cluster_context: Option<String>,
 
     /// Address and port for TLS; port 0 takes any free one
     #[arg(long, value_name = "ADDR:PORT", requires_all = ["tls_cert", "tls_key"])]
@@ -168,6 +185,13 @@ pub(crate) struct IgnitionServerOptions {
 
     #[command(flatten)]
     pub(crate) flavour: FlavourArg,
+}
+
+impl IgnitionServerOptions {
+    /// Whether something else than a database is served.
+    pub(crate) fn has_source(&self) -> bool {
+        self.from_cluster || !self.paths.is_empty()
+    }
 }
 
 /// The forms of the log.

@@ -16,7 +16,7 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &CloudInitArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let known = Known::read(&args.boot, &args.files, stdin, printer)?;
+    let mut known = Known::read(&args.boot, &args.files, stdin, printer)?;
     let loaded = Loaded::read(&args.files.paths, stdin)?;
     let flavour = args.flavour.of(&loaded.site);
     let resolver = Resolver::new(&loaded.site, flavour);
@@ -25,6 +25,7 @@ pub(crate) fn run(args: &CloudInitArgs, stdin: &mut dyn Read, printer: &mut Prin
     if exit != Exit::Done {
         return Ok(exit);
     }
+    known.carry(&loaded.site.carried_labels(|name| name == args.node));
     let labels = resolution.label_set();
     let input = known.input(&labels, flavour, None);
     let text = match cloud_init(&input) {

@@ -1,29 +1,168 @@
 //! `berth egress verify`: what the cluster does, beside what it will do.
 
-use std::{collections::BTreeSet, io::Read, net::IpAddr};
+mod report;
 
+use std::{collections::BTreeMap, io::Read};
+
+use berth_cluster::{DocumentKind, ROUTER_LABEL, connect, list_documents};
 use berth_documents::{Document, Node, Severity, Sources};
-use berth_placement::{AddressPlan, refusal_reason};
-use berth_site::{EgressIpDocument, Placement, Resolver, load};
-use serde::Serialize;
+use berth_labels::{LabelKey, LabelValue};
+use berth_placement::{HostedAddress, Hosting, LabelChanges, Moves, PlacementNode, RunningRouter, moves};
+use berth_pools::Membership;
+use berth_site::{EgressIpDocument, Placement, Resolver, Site, load};
+use serde_json::Value;
 
+use self::report::VerifyReport;
 use crate::{
-    args::EgressVerifyArgs,
+    args::{EgressVerifyArgs, Relabel},
+    cluster::unreachable,
     exit::Exit,
     failure::Failure,
     input,
-    output::{Printer, Report, Table, counted, excerpts},
+    output::{Printer, counted, excerpts},
     places,
-    site::parse_all,
+    site::{Loaded, parse_all},
 };
 
-/// The label with which the operator says whose router a pod is.
-const CONTROLLER: &str = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller";
+/// How messages call what was read from the API server.
+const CLUSTER: &str = "the cluster";
 
 /// Runs the command.
 pub(crate) fn run(args: &EgressVerifyArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let loaded = places::read(&args.places, stdin, printer)?;
+    let (loaded, hosting) = if args.observed.is_empty() {
+        from_cluster(args, stdin, printer)?
+    } else {
+        from_files(args, stdin, printer)?
+    };
+    let resolver = Resolver::new(&loaded.site, args.places.flavour.of(&loaded.site));
+    let resolutions = resolver.resolve_all();
+    let now = Placement::now(&resolver, &resolutions);
+    // The cluster's own objects declare no labels: without documents nothing is about to change.
+    let applies = args.relabel.is_empty() && !args.places.files.paths.is_empty();
+    let mut changes = BTreeMap::new();
+    let after = if applies {
+        Placement::new(&resolver, &resolutions)
+    } else {
+        changes = label_changes(&args.relabel, &now)?;
+        reboots(&loaded.site, &now.nodes, &mut changes);
+        Placement::now(&resolver, &resolutions)
+    };
+    let mut nodes = berth_placement::relabelled(&after.nodes, &changes);
+    for (node, now) in nodes.iter_mut().zip(&now.nodes) {
+        // Labels bring no machine into the cluster.
+        node.not_ready |= now.not_ready;
+    }
+    let found = moves(&now.nodes, &nodes, &after.traffic(), Some(&hosting));
+    let rebooting = changes.iter().filter(|(_, change)| change.reboots);
+    let report = VerifyReport::new(&found, &after, rebooting.map(|(node, _)| node.clone()).collect());
+    printer.report(args.output.format, &report)?;
+    let exit = say(args, &found, printer)?;
+    let own = places::show(printer, &loaded, &resolver, &resolutions, Vec::new(), false)?;
+    Ok(exit.max(own))
+}
+
+/// Says in words what people should know before they go on.
+fn say(args: &EgressVerifyArgs, found: &Moves, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    let moving = found.addresses.iter().filter(|address| !address.stays()).count();
+    let routers = found.routers.iter().filter(|router| !router.stays()).count();
+    if moving + routers == 0 {
+        return Ok(Exit::Done);
+    }
+    if !args.output.format.is_structured() {
+        printer.warning(&format!(
+            "{} and {} do not stay; connections through an address that moves break",
+            counted(moving, "address"),
+            counted(routers, "router")
+        ))?;
+    }
+    Ok(Exit::No)
+}
+
+/// The documents, the live nodes and what runs where, all from files.
+fn from_files(
+    args: &EgressVerifyArgs,
+    stdin: &mut dyn Read,
+    printer: &mut Printer<'_>,
+) -> Result<(Loaded, Hosting), Failure> {
     let texts = input::read_text(&args.observed, stdin).map_err(Failure::Input)?;
+    let loaded = if args.places.files.paths.is_empty() {
+        let mut loaded = Loaded::from_texts(texts.clone());
+        if let Some(path) = &args.places.nodes {
+            loaded.site.observed = loaded.observe(path, stdin, printer)?;
+        }
+        loaded
+    } else {
+        places::read(&args.places, stdin, printer)?
+    };
+    let hosting = hosting(texts, printer)?;
+    Ok((loaded, hosting))
+}
+
+/// The same from the cluster. Documents of a site come from files even then.
+fn from_cluster(
+    args: &EgressVerifyArgs,
+    stdin: &mut dyn Read,
+    printer: &mut Printer<'_>,
+) -> Result<(Loaded, Hosting), Failure> {
+    if args.places.nodes.is_some() {
+        return Err(Failure::Argument {
+            message: "`--nodes` goes with `--observed`: without it the nodes are the cluster's".to_owned(),
+            hint: Some("add `--observed FILE`, or leave `--nodes` out".to_owned()),
+        });
+    }
+    let own_site = args.places.files.paths.is_empty();
+    // Before the cluster is asked: a slip in a path is cheaper to find.
+    let documents = (!own_site)
+        .then(|| Loaded::read(&args.places.files.paths, stdin))
+        .transpose()?;
+    let [traffic, nodes, site] = fetch(args, own_site)?;
+    let mut loaded = documents.unwrap_or_else(|| Loaded::from_texts([traffic.clone(), site].concat()));
+    loaded.site.observed = loaded.observe_texts(CLUSTER, nodes, printer)?.1;
+    if loaded.site.observed.is_empty() {
+        return Err(Failure::Unusable("the cluster has no nodes".to_owned()));
+    }
+    Ok((loaded, hosting(traffic, printer)?))
+}
+
+type Texts = Vec<(String, String)>;
+
+fn fetch(args: &EgressVerifyArgs, own_site: bool) -> Result<[Texts; 3], Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::Runtime)?;
+    let kinds: [&[DocumentKind]; 3] = [
+        &[DocumentKind::EgressIp, DocumentKind::RouterPod],
+        &[DocumentKind::Node],
+        if own_site {
+            &[DocumentKind::IngressController, DocumentKind::MachineConfigPool]
+        } else {
+            &[]
+        },
+    ];
+    runtime.block_on(async {
+        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
+            .await
+            .map_err(unreachable)?;
+        let mut answers: [Texts; 3] = Default::default();
+        for (kinds, answer) in kinds.iter().zip(&mut answers) {
+            let objects = list_documents(&client, kinds).await.map_err(unreachable)?;
+            *answer = objects.iter().map(text).collect();
+        }
+        Ok(answers)
+    })
+}
+
+fn text(object: &Value) -> (String, String) {
+    let part = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    (
+        format!("{}/{}", part("/kind"), part("/metadata/name")),
+        object.to_string(),
+    )
+}
+
+/// What runs where, from the objects of the cluster.
+fn hosting(texts: Texts, printer: &mut Printer<'_>) -> Result<Hosting, Failure> {
     let mut sources = Sources::new();
     let (documents, mut diagnostics) = parse_all(&mut sources, texts);
     let (observed, findings) = load(&sources, &documents);
@@ -36,189 +175,86 @@ pub(crate) fn run(args: &EgressVerifyArgs, stdin: &mut dyn Read, printer: &mut P
             hint: Some("`--observed` takes what `kubectl get egressip -o yaml` prints".to_owned()),
         });
     }
-    let resolver = Resolver::new(&loaded.site, args.places.flavour.of(&loaded.site));
-    let resolutions = resolver.resolve_all();
-    let placement = Placement::new(&resolver, &resolutions);
-    let report = VerifyReport {
-        addresses: addresses(&placement, &observed.egress_ips),
-        routers: routers(&placement, &documents),
-    };
-    printer.report(args.output.format, &report)?;
-    let moving = report.addresses.iter().filter(|address| !address.stays).count();
-    let routers = report.routers.iter().filter(|router| !router.stays).count();
-    if !args.output.format.is_structured() && moving + routers > 0 {
-        printer.warning(&format!(
-            "{} and {} do not stay; connections through an address that moves break",
-            counted(moving, "address"),
-            counted(routers, "router")
-        ))?;
-    }
-    let exit = places::show(printer, &loaded, &resolver, &resolutions, Vec::new(), false)?;
-    Ok(if moving + routers > 0 { exit.max(Exit::No) } else { exit })
+    Ok(Hosting {
+        addresses: observed.egress_ips.iter().flat_map(hosted).collect(),
+        routers: documents.iter().filter_map(router).collect(),
+    })
 }
 
-fn addresses(placement: &Placement<'_>, observed: &[EgressIpDocument]) -> Vec<AddressReport> {
-    let plan = placement.egress().plan;
-    let name = |index: u32| placement.nodes.get(index as usize).map(|node| node.name.clone());
-    let objects = &placement.site().egress_ips;
-    let mut reports = Vec::new();
-    let mut seen: BTreeSet<IpAddr> = BTreeSet::new();
-    for object in observed {
-        for (node, text) in &object.status {
-            let address = text.value.parse::<IpAddr>().ok().map(|address| address.to_canonical());
-            seen.extend(address);
-            let planned = plan
-                .addresses
-                .iter()
-                .find(|plan| plan.address.is_some() && plan.address == address);
-            let (stays, to, reason) = match planned {
-                None => (
-                    false,
-                    None,
-                    Some("no document of the site describes the address".to_owned()),
-                ),
-                Some(plan) => judge(placement, plan, node),
-            };
-            reports.push(AddressReport {
-                egressip: object.name.value.to_string(),
-                address: text.value.clone(),
-                node: Some(node.clone()),
-                stays,
-                to: to.and_then(name),
-                reason,
-            });
-        }
-    }
-    for plan in &plan.addresses {
-        if plan.address.is_none_or(|address| !seen.contains(&address)) {
-            reports.push(AddressReport {
-                egressip: objects
-                    .get(plan.egress_ip)
-                    .map(|object| object.name.value.to_string())
-                    .unwrap_or_default(),
-                address: plan.written.clone(),
-                node: None,
-                stays: false,
-                to: plan.greedy.and_then(name),
-                reason: Some("no node hosts it now".to_owned()),
-            });
-        }
-    }
-    reports.sort_by(|a, b| (&a.egressip, &a.address).cmp(&(&b.egressip, &b.address)));
-    reports
+fn hosted(object: &EgressIpDocument) -> impl Iterator<Item = HostedAddress> {
+    object.status.iter().map(|(node, address)| HostedAddress {
+        egress_ip: object.name.value.to_string(),
+        address: address.value.clone(),
+        node: node.clone(),
+    })
 }
 
-/// Whether an address stays on its node, else where it goes and why.
-fn judge(placement: &Placement<'_>, plan: &AddressPlan, node: &str) -> (bool, Option<u32>, Option<String>) {
-    let at = |index: u32| placement.nodes.get(index as usize).filter(|found| found.name == node);
-    if plan.feasible.iter().any(|index| at(*index).is_some()) {
-        return (true, None, None);
+fn router(document: &Document) -> Option<RunningRouter> {
+    if document.kind() != "Pod" {
+        return None;
     }
-    let refused = plan
-        .refused
-        .iter()
-        .find_map(|(index, refusal)| Some(refusal_reason(*refusal, at(*index)?, plan)));
-    let reason = refused.unwrap_or_else(|| format!("there is no node `{node}`"));
-    (false, plan.greedy, Some(reason))
-}
-
-fn routers(placement: &Placement<'_>, documents: &[Document]) -> Vec<RouterReport> {
-    let answers = placement.ingress();
-    let mut reports = Vec::new();
-    for document in documents.iter().filter(|document| document.kind() == "Pod") {
-        let Some(controller) = document
-            .labels()
-            .and_then(|labels| labels.get(CONTROLLER))
+    let controller = document.labels()?.get(ROUTER_LABEL)?.as_str()?;
+    // A pod that has ended serves nobody; its successor is another pod.
+    let phase = document.root.at(&["status", "phase"]).and_then(Node::as_str);
+    if matches!(phase, Some("Succeeded" | "Failed")) {
+        return None;
+    }
+    Some(RunningRouter {
+        pod: document.name()?.0.to_owned(),
+        controller: controller.to_owned(),
+        node: document
+            .root
+            .at(&["spec", "nodeName"])
             .and_then(Node::as_str)
-        else {
-            continue;
-        };
-        let node = document.root.at(&["spec", "nodeName"]).and_then(Node::as_str);
-        let answer = answers
-            .iter()
-            .map(|(answer, _)| answer)
-            .find(|answer| answer.controller == controller);
-        let index = node.and_then(|node| placement.nodes.iter().position(|found| found.name == node));
-        let reason = match (answer, node, index) {
-            (_, None, _) => Some("it runs on no node yet".to_owned()),
-            (None, ..) => Some("no document of the site describes its controller".to_owned()),
-            (Some(_), Some(node), None) => Some(format!("there is no node `{node}`")),
-            (Some(answer), Some(_), Some(index)) if answer.usable.contains(&index) => None,
-            (Some(answer), ..) if answer.error.is_some() => answer.error.clone(),
-            (Some(answer), _, Some(index)) if answer.nodes.contains(&index) => {
-                Some("taints or the remote-worker label keep it off the node".to_owned())
+            .map(str::to_owned),
+    })
+}
+
+fn label_changes(relabel: &[Relabel], now: &Placement<'_>) -> Result<BTreeMap<String, LabelChanges>, Failure> {
+    let mut changes: BTreeMap<String, LabelChanges> = BTreeMap::new();
+    for Relabel { node, key, value } in relabel {
+        if !now.nodes.iter().any(|known| known.name == *node) {
+            let names = now.nodes.iter().map(|known| known.name.as_str());
+            return Err(Failure::Unknown {
+                what: "node",
+                name: node.clone(),
+                problem: "is not known".to_owned(),
+                close: berth_site::close_matches(node, names)
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+            });
+        }
+        let change = changes.entry(node.clone()).or_default();
+        match value {
+            Some(value) => {
+                change
+                    .set
+                    .insert(LabelKey::to_string(key), LabelValue::to_string(value));
             }
-            _ => Some("its controller does not select the node".to_owned()),
-        };
-        reports.push(RouterReport {
-            pod: document.name().map(|(name, _)| name.to_owned()).unwrap_or_default(),
-            controller: controller.to_owned(),
-            node: node.map(str::to_owned),
-            stays: reason.is_none(),
-            reason,
-        });
-    }
-    reports.sort_by(|a, b| (&a.controller, &a.pod).cmp(&(&b.controller, &b.pod)));
-    reports
-}
-
-/// What stays and what moves. The fields are a contract.
-#[derive(Debug, Serialize)]
-struct VerifyReport {
-    addresses: Vec<AddressReport>,
-    routers: Vec<RouterReport>,
-}
-
-#[derive(Debug, Serialize)]
-struct AddressReport {
-    egressip: String,
-    address: String,
-    node: Option<String>,
-    stays: bool,
-    to: Option<String>,
-    reason: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct RouterReport {
-    pod: String,
-    controller: String,
-    node: Option<String>,
-    stays: bool,
-    reason: Option<String>,
-}
-
-impl Report for VerifyReport {
-    fn text(&self, _wide: bool) -> String {
-        let word = |stays: bool| if stays { "stays" } else { "moves" }.to_owned();
-        let mut table = Table::new(["KIND", "OWNER", "NAME", "NODE", "THEN", "TO", "REASON"]);
-        for address in &self.addresses {
-            table.row([
-                "address".to_owned(),
-                address.egressip.clone(),
-                address.address.clone(),
-                address.node.clone().unwrap_or_default(),
-                word(address.stays),
-                address.to.clone().unwrap_or_default(),
-                address.reason.clone().unwrap_or_default(),
-            ]);
+            None => {
+                change.remove.insert(key.to_string());
+            }
         }
-        for router in &self.routers {
-            table.row([
-                "router".to_owned(),
-                router.controller.clone(),
-                router.pod.clone(),
-                router.node.clone().unwrap_or_default(),
-                word(router.stays),
-                String::new(),
-                router.reason.clone().unwrap_or_default(),
-            ]);
-        }
-        table.to_string()
     }
+    Ok(changes)
+}
 
-    fn names(&self) -> Vec<String> {
-        let moving = self.addresses.iter().filter(|address| !address.stays);
-        moving.map(|address| format!("egressip/{}", address.egressip)).collect()
+/// A node that comes into another pool by its new labels takes that pool's config, and reboots.
+fn reboots(site: &Site, nodes: &[PlacementNode], changes: &mut BTreeMap<String, LabelChanges>) {
+    let pools = site.pools.iter().map(|pool| {
+        let selector = pool.node_selector.as_ref().map(|selector| &selector.value);
+        (pool.name.value.as_ref(), selector)
+    });
+    let membership = Membership::new(pools);
+    let pool = |node: &PlacementNode| {
+        let placement = membership.of(&node.name, &node.labels).ok()?;
+        placement.primary().cloned()
+    };
+    let after = berth_placement::relabelled(nodes, changes);
+    for (before, after) in nodes.iter().zip(&after) {
+        if let Some(change) = changes.get_mut(&before.name) {
+            change.reboots = pool(before) != pool(after);
+        }
     }
 }

@@ -1,7 +1,8 @@
-//! `berth ignition-server`, which `berth serve` runs too: a folder of documents or a committed revision, served to
-//! machines.
+//! `berth ignition-server`, which `berth serve` runs too: a folder of documents, a committed revision or the objects of a
+//! cluster, served to machines.
 
 mod committed;
+mod in_cluster;
 pub(super) mod log;
 mod source;
 
@@ -18,6 +19,7 @@ use tokio::{
 
 use self::{
     committed::CommittedSource,
+    in_cluster::ClusterSource,
     source::{Broken, Maker, Reading, SiteSource},
 };
 use crate::{
@@ -33,7 +35,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs the command.
 pub(crate) fn run(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let Some(ready) = of_folder(args, clock, printer)? else {
+    let Some(ready) = of_options(args, clock, printer)? else {
         return Ok(Exit::No);
     };
     printer.flush()?;
@@ -59,15 +61,27 @@ pub(super) struct Ready {
 enum Source {
     Folder(SiteSource),
     Committed(CommittedSource),
+    Cluster(ClusterSource),
 }
 
-/// The server of a folder of documents. Nothing when they have mistakes, which have been printed: whoever starts a
-/// server looks at it, so better now than when the first machine asks.
-pub(super) fn of_folder(
+/// The server of a folder of documents, or of a cluster.
+pub(super) fn of_options(
     args: &IgnitionServerOptions,
     clock: &Clock,
     printer: &mut Printer<'_>,
 ) -> Result<Option<Ready>, Failure> {
+    if !args.from_cluster {
+        return of_folder(args, clock, printer);
+    }
+    let access = access(args, clock, printer)?;
+    let source = Source::Cluster(ClusterSource::new(args, Maker::new(args)?));
+    let catalog = Catalog::loading("the objects of the cluster are being read");
+    Ok(Some(Ready::new(args, access, clock, catalog, source)))
+}
+
+/// The server of a folder of documents. Nothing when they have mistakes, which have been printed: whoever starts a
+/// server looks at it, so better now than when the first machine asks.
+fn of_folder(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Printer<'_>) -> Result<Option<Ready>, Failure> {
     let access = access(args, clock, printer)?;
     let mut source = SiteSource::new(args, Maker::new(args)?)?;
     match source.read()? {
@@ -136,6 +150,11 @@ impl Ready {
                 if let Some(read) = source.look().await {
                     take(&handle, read, "serving the committed revision");
                 }
+            }
+            // A cluster that cannot be reached at the start is a slip of the pen; one that goes away later comes back.
+            Source::Cluster(source) => {
+                let read = source.start().await?;
+                take(&handle, read, "serving the cluster's objects");
             }
         }
         let server = Server::bind(options, service).await?;
@@ -223,6 +242,7 @@ async fn follow(source: Source, handle: CatalogHandle) {
     match source {
         Source::Folder(source) => follow_folder(source, handle).await,
         Source::Committed(source) => follow_revisions(source, handle).await,
+        Source::Cluster(source) => source.follow(handle).await,
     }
 }
 
@@ -274,16 +294,27 @@ fn take(handle: &CatalogHandle, read: Result<Reading, Failure>, what: &str) {
         }
         Ok(Reading::Broken(broken)) => {
             broken.log();
+            keep(handle, broken.in_words());
             let revision = handle.current().revision().to_owned();
             tracing::error!(revision, "the site has errors; the last good state is still served");
         }
         Err(failure) => {
-            for message in failure.messages() {
+            let messages = failure.messages();
+            for message in &messages {
                 tracing::error!("{message}");
             }
+            keep(handle, messages.join("; "));
             tracing::error!("the site cannot be read; the last good state is still served");
         }
     }
+}
+
+/// What is served stays. Where nothing was served yet, machines and people are told what it waits for.
+fn keep(handle: &CatalogHandle, reason: String) {
+    if handle.current().loading_reason().is_some() {
+        handle.replace(Catalog::loading(reason.clone()));
+    }
+    handle.set_stale(reason);
 }
 
 fn say_what_is_served(handle: &CatalogHandle, what: &str) {

@@ -9,6 +9,7 @@ use crate::{
     args::IngressCheckArgs,
     exit::Exit,
     failure::Failure,
+    files,
     findings::Finding,
     output::{Printer, Report, Table},
     places,
@@ -16,13 +17,23 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &IngressCheckArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let loaded = places::read(&args.places, stdin, printer)?;
+    let mut loaded = places::read(&args.places, stdin, printer)?;
+    let haproxy = match &args.haproxy {
+        None => None,
+        Some(path) => {
+            let text = String::from_utf8_lossy(&files::read(path)?).into_owned();
+            Some((loaded.sources.add(path.display().to_string(), text.as_str()), text))
+        }
+    };
     let resolver = Resolver::new(&loaded.site, args.places.flavour.of(&loaded.site));
     let resolutions = resolver.resolve_all();
     let placement = Placement::new(&resolver, &resolutions);
     let mut diagnostics = Vec::new();
     let mut controllers = Vec::new();
-    for (answer, findings) in placement.ingress() {
+    for (index, (answer, mut findings)) in placement.ingress().into_iter().enumerate() {
+        if let Some((source, text)) = &haproxy {
+            findings.extend(placement.load_balancer(index, &answer, *source, text));
+        }
         controllers.push(ControllerReport {
             controller: answer.controller,
             map: answer.map,

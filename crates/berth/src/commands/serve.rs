@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
         .map_err(Failure::Runtime)?;
     let options = &args.ignition;
     let wants_ignition = options.ignition_listen.or(options.plain_listen).is_some();
-    let repository = if api.is_some() || options.paths.is_empty() {
+    let repository = if api.is_some() || !options.has_source() {
         let store = runtime.block_on(database::open(&args.database, IfMissing::Create))?;
         Some(Arc::new(Repository::new(store)))
     } else {
@@ -40,11 +40,11 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     };
     let ignition = match (&repository, wants_ignition) {
         (_, false) => None,
-        (Some(repository), true) if options.paths.is_empty() => {
+        (Some(repository), true) if !options.has_source() => {
             let repository = Arc::clone(repository);
             Some(ignition_server::of_revisions(options, repository, clock, printer)?)
         }
-        (_, true) => match ignition_server::of_folder(options, clock, printer)? {
+        (_, true) => match ignition_server::of_options(options, clock, printer)? {
             Some(ready) => Some(ready),
             None => return Ok(Exit::No),
         },

@@ -1,6 +1,6 @@
 //! Findings as rustc shows them: message, place, the source line with a mark under it, help.
 
-use std::{fmt::Write as _, ops::Range};
+use std::{borrow::Cow, fmt::Write as _, ops::Range};
 
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use berth_documents::{Diagnostic, Severity, Sources, Span};
@@ -33,7 +33,8 @@ fn groups<'a>(sources: &'a Sources, diagnostic: &'a Diagnostic) -> Vec<Group<'a>
         .id(diagnostic.code());
     let mut finding = Group::with_title(title);
     if let Some(span) = diagnostic.span {
-        finding = finding.element(place(sources, span, AnnotationKind::Primary));
+        let is_secret = SECRETS.contains(&diagnostic.code());
+        finding = finding.element(place(sources, span, AnnotationKind::Primary, is_secret));
     }
     if let Some(help) = &diagnostic.help {
         finding = finding.element(Level::HELP.message(printable_lines(help)));
@@ -41,13 +42,20 @@ fn groups<'a>(sources: &'a Sources, diagnostic: &'a Diagnostic) -> Vec<Group<'a>
     let mut groups = vec![finding];
     for (span, text) in &diagnostic.related {
         let title = Level::NOTE.secondary_title(printable(text));
-        groups.push(title.element(place(sources, *span, AnnotationKind::Context)));
+        groups.push(title.element(place(sources, *span, AnnotationKind::Context, false)));
     }
     groups
 }
 
+/// Findings about a text that nobody should see.
+const SECRETS: &[&str] = &["bmc-password"];
+
+/// Keys whose values nobody should see.
+const SECRET_KEYS: &[&str] = &["password", "credential", "username"];
+
 /// The line of a span with the span marked, or only its position where there is nothing to show or too much.
-fn place(sources: &Sources, span: Span, kind: AnnotationKind) -> Element<'_> {
+/// Secrets are not shown: output ends up in logs and tickets.
+fn place(sources: &Sources, span: Span, kind: AnnotationKind, is_secret: bool) -> Element<'_> {
     let location = sources.location(span);
     let text = sources.text(span.source);
     let line = line_around(text, span.start as usize);
@@ -60,12 +68,56 @@ fn place(sources: &Sources, span: Span, kind: AnnotationKind) -> Element<'_> {
             .char_column(location.column as usize)
             .into();
     }
-    let marked: Annotation<'_> = kind.span(mark(shown, &line, span));
-    Snippet::source(shown)
+    let mark = mark(shown, &line, span);
+    let marked: Annotation<'_> = kind.span(mark.clone());
+    Snippet::source(without_secrets(shown, is_secret.then_some(mark)))
         .line_start(line_number)
         .path(Some(name))
         .annotation(marked)
         .into()
+}
+
+/// The line with stars in the place of what follows a key such as `password`, of credentials in an address, and of `secret`.
+/// It has the same length, so that marks stay where they are.
+fn without_secrets(line: &str, secret: Option<Range<usize>>) -> Cow<'_, str> {
+    let mut hidden: Vec<Range<usize>> = secret.into_iter().collect();
+    for key in SECRET_KEYS {
+        for (at, _) in line.match_indices(key) {
+            let rest = line.get(at + key.len()..).unwrap_or_default();
+            // The key may be quoted; a longer word is another key.
+            let value = rest.trim_start_matches(['"', '\'']).trim_start();
+            let Some(value) = value.strip_prefix(':').map(str::trim_start) else {
+                continue;
+            };
+            let start = line.len() - value.len();
+            let end = match value.chars().next() {
+                Some(quote @ ('"' | '\'')) => value
+                    .get(1..)
+                    .and_then(|inner| inner.find(quote))
+                    .map_or(value.len(), |end| end + 2),
+                _ => value.find([',', '}']).unwrap_or(value.len()),
+            };
+            hidden.push(start..start + end);
+        }
+    }
+    for (at, scheme) in line.match_indices("://") {
+        let rest = line.get(at + scheme.len()..).unwrap_or_default();
+        let authority = rest.split(['/', '?', '#', ' ', '"', '\'']).next().unwrap_or_default();
+        if let Some(end) = authority.rfind('@') {
+            hidden.push(at + scheme.len()..at + scheme.len() + end);
+        }
+    }
+    if hidden.is_empty() {
+        return Cow::Borrowed(line);
+    }
+    let star = |(at, character): (usize, char)| {
+        if hidden.iter().any(|range| range.contains(&at)) {
+            "*".repeat(character.len_utf8())
+        } else {
+            character.to_string()
+        }
+    };
+    Cow::Owned(line.char_indices().map(star).collect())
 }
 
 /// The bytes of the line that holds `at`, without its end and without a byte order mark.

@@ -18,20 +18,20 @@ use crate::{
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// A running server.
-struct Server {
+pub(crate) struct Server {
     served: Served,
     address: String,
 }
 
 impl Server {
-    fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let served = Served::start(command.args(["--plain-listen", "127.0.0.1:0"]));
         let address = served.address("listening without TLS");
         Self { served, address }
     }
 
     /// Status and body.
-    fn get(&self, path: &str, headers: &str) -> (u16, String) {
+    pub(crate) fn get(&self, path: &str, headers: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         write!(
@@ -46,7 +46,7 @@ impl Server {
         (status, body.to_owned())
     }
 
-    fn config(&self, path: &str) -> Value {
+    pub(crate) fn config(&self, path: &str) -> Value {
         let accept = "Accept: application/vnd.coreos.ignition+json;version=3.3.0\r\n";
         let (status, body) = self.get(path, accept);
         assert_eq!(status, 200, "{path} {body}");
@@ -55,7 +55,7 @@ impl Server {
 }
 
 /// The text of a file; nothing where there is no such file, or none with text.
-fn file(config: &Value, path: &str) -> Option<String> {
+pub(crate) fn file(config: &Value, path: &str) -> Option<String> {
     let config = parse(config).config?;
     String::from_utf8(file_contents(config.find_file(path)?).ok()?).ok()
 }

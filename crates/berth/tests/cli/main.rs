@@ -14,6 +14,8 @@ mod examples;
 #[cfg(test)]
 mod ignition_server;
 #[cfg(test)]
+mod in_cluster;
+#[cfg(test)]
 mod iso;
 #[cfg(test)]
 mod judge;

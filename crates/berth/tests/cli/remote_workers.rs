@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-use berth_testing::{ControlPlane, Options, Programs};
 use serde_json::{Value, json};
 
 use crate::run::{Folder, at_root};
@@ -274,48 +273,50 @@ fn verify_says_what_would_move() {
     let json = at_root(&format!("{words} -o json")).json();
     assert_eq!(
         fields(&json["addresses"][0]),
-        BTreeSet::from(["egressip", "address", "node", "stays", "to", "reason"])
+        BTreeSet::from(["egressip", "address", "node", "best", "stays", "to", "reason"])
+    );
+    assert_eq!(
+        fields(&json),
+        BTreeSet::from(["addresses", "routers", "controllers", "reboots"])
     );
     assert_eq!(json["addresses"][0]["to"], json!("smyrgaear01"));
     assert_eq!(json["routers"][0]["stays"], json!(true));
     assert_eq!(
         json["routers"][1]["reason"],
-        json!("its controller does not select the node")
+        json!("its controller does not select the node; it runs on until it is started again")
     );
 }
 
-/// OpenShift's own definition, in a real API server that is strict about fields.
-#[tokio::test]
-async fn openshift_takes_every_ingress_controller_that_is_printed() {
-    let Some(programs) = Programs::for_test() else { return };
-    if programs.openshift_crds().is_none() {
-        // As where there is no Go: `cargo xtask test` names it.
-        return;
+/// Before a relabelling: which addresses and connections would move.
+#[test]
+fn verify_says_what_a_relabelling_would_move() {
+    let observed = "--observed crates/berth/tests/fixtures/remote-workers/hosted.yaml";
+    let nodes = "--nodes crates/berth/tests/fixtures/remote-workers/live.yaml";
+    let words = |relabel: &str| format!("egress verify {SITE} {nodes} {observed} {relabel}");
+    // As it is, everything stays: the labels that would change are not those that carry traffic.
+    let quiet = at_root(&words("--relabel atlngamai01=telco.example/note=x"));
+    assert_eq!(quiet.exit, 0, "{quiet}");
+    insta::assert_snapshot!(
+        "relabel_egress",
+        at_root(&words("--relabel smyrgaear01=k8s.ovn.org/egress-assignable-"))
+    );
+    // Into another pool: the node reboots, and what is on it moves whatever its labels.
+    let pool = at_root(&words(
+        "--relabel atlngamai01=node-role.kubernetes.io/infra- --relabel atlngamai01=node-role.kubernetes.io/worker= -o json",
+    ))
+    .json();
+    assert_eq!(pool["reboots"], json!(["atlngamai01"]));
+    assert_eq!(pool["routers"][0]["stays"], json!(false));
+    for (relabel, message) in [
+        ("--relabel atlngami01=a=b", "is not known"),
+        ("--relabel atlngamai01", "write NODE=KEY=VALUE"),
+        ("--relabel atlngamai01=", "write NODE=KEY=VALUE"),
+        ("--relabel =a=b", "write NODE=KEY=VALUE"),
+        ("--relabel atlngamai01=a=b/c", "a valid label must be"),
+        ("--relabel atlngamai01=a/b/c=d", "a valid label key must"),
+    ] {
+        let outcome = at_root(&words(relabel));
+        assert_eq!(outcome.exit, 2, "{outcome}");
+        assert!(outcome.stderr.contains(message), "{outcome}");
     }
-    let plane = ControlPlane::start(&programs, Options::default()).await.unwrap();
-    plane.install_openshift_crds().unwrap();
-    let shard = format!("ingress shard {SITE} --remote smyrna --domain apps-smyrna.georgia.telco.example -o json");
-    let mut objects = vec![
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openshift-ingress-operator"}}),
-        at_root(&shard).json()["ingress_controller"].clone(),
-    ];
-    let rewrites = at_root(&format!("ingress rewrite {} -o json", fixture("selectors"))).json();
-    let rewritten = rewrites.as_array().unwrap().iter();
-    objects.extend(rewritten.map(|made| made["ingress_controller"].clone()));
-    assert_eq!(objects.len(), 4);
-    let write = |name: &str, objects: &[Value]| {
-        let file = plane.folder().join(name);
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-        std::fs::write(&file, list.to_string()).unwrap();
-        file
-    };
-    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/telco-site/ingress/default.yaml");
-    plane.apply(&[write("printed.json", &objects), site]).unwrap();
-    // A field that there is not is refused, so the verdict means something.
-    objects[1]["spec"]["nodePlacment"] = json!({});
-    let error = plane
-        .apply(&[write("misspelled.json", &objects[1..2])])
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("nodePlacment"), "{error}");
 }

@@ -70,11 +70,13 @@ fn a_remote_workers_first_boot_carries_the_label_of_the_detection() {
         "ignition -f site --node smyrgaear01 --way kubelet-env",
         "ignition -f site --pool worker-rwn --way kubelet-env",
         "machineconfig -f site --pool worker-rwn --way kubelet-env",
+        "cloud-init -f site --node smyrgaear01 --way kubelet-env",
     ] {
         let made = folder.line(words);
         assert_eq!(made.exit, 0, "{words}: {made}");
         assert!(
-            made.stdout.contains("node.openshift.io%2Fremote-worker%3D"),
+            made.stdout.contains("node.openshift.io%2Fremote-worker%3D")
+                || made.stdout.contains("node.openshift.io/remote-worker="),
             "{words}: {made}"
         );
     }

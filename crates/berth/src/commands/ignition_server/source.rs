@@ -67,6 +67,21 @@ impl Broken {
     }
 }
 
+impl Broken {
+    /// The first mistake, and how many more there are.
+    pub(super) fn in_words(&self) -> String {
+        let mut errors = self.diagnostics.iter().filter(|it| it.severity() == Severity::Error);
+        let Some(first) = errors.next() else {
+            return "the site has errors".to_owned();
+        };
+        let place = Finding::new(&self.sources, first).name();
+        match errors.count() {
+            0 => format!("{place}: {}", first.message),
+            more => format!("{place}: {} (and {more} more)", first.message),
+        }
+    }
+}
+
 impl SiteSource {
     /// A source that has not been read yet.
     pub(super) fn new(args: &IgnitionServerOptions, maker: Maker) -> Result<Self, Failure> {
@@ -93,7 +108,7 @@ impl SiteSource {
         // Taken before the files are read: what changes in between is seen at the next look.
         self.seen = Some(Fingerprint::of(&self.paths));
         let texts = input::read_text(&self.paths, &mut io::empty()).map_err(Failure::Input)?;
-        self.maker.make(revision(&texts), texts)
+        self.maker.make(revision("files", &texts), texts)
     }
 }
 
@@ -256,7 +271,7 @@ fn kubelet_with_hook(config: &Config) -> Option<EffectiveUnit> {
 }
 
 /// A name for the content of all files: equal content has an equal name, wherever the folder lies.
-fn revision(texts: &[(String, String)]) -> String {
+pub(super) fn revision(prefix: &str, texts: &[(String, String)]) -> String {
     let mut hash = Sha256::new();
     for (name, text) in texts {
         let name = name.rsplit('/').next().unwrap_or(name);
@@ -265,7 +280,7 @@ fn revision(texts: &[(String, String)]) -> String {
             hash.update(part);
         }
     }
-    let mut revision = String::from("files-");
+    let mut revision = format!("{prefix}-");
     for byte in hash.finalize().iter().take(6) {
         // Writing to a string cannot fail.
         let _ = write!(revision, "{byte:02x}");

@@ -90,3 +90,35 @@ proptest::proptest! {
         proptest::prop_assert!(shown.starts_with("error[some-code]: "), "{}", shown);
     }
 }
+
+#[test]
+fn secrets_are_not_shown() {
+    for (line, shown) in [
+        ("    password: calvin", "    password: ******"),
+        ("    \"password\": \"a,b}\", x: y", "    \"password\": *******, x: y"),
+        (
+            "bmc: {username: root, password: 'c d', address: x}",
+            "bmc: {username: ****, password: *****, address: x}",
+        ),
+        ("  credential: p\u{e4}ss", "  credential: *****"),
+        (
+            "  address: redfish://root:calvin@10.0.0.1/x",
+            "  address: redfish://***********@10.0.0.1/x",
+        ),
+        ("  credentialsName: w0-bmc", "  credentialsName: w0-bmc"),
+        ("  address: redfish://10.0.0.1/a@b", "  address: redfish://10.0.0.1/a@b"),
+        ("password:", "password:"),
+        ("password", "password"),
+    ] {
+        assert_eq!(super::without_secrets(line, None), shown);
+    }
+    assert_eq!(super::without_secrets("key: value", Some(5..10)), "key: *****");
+}
+
+proptest::proptest! {
+    /// Marks are byte positions, so the length stays.
+    #[test]
+    fn hiding_keeps_the_length(line in "(.{0,5}(password|username|://|@|:|'|\"|,|\\{)){0,6}.{0,5}") {
+        proptest::prop_assert_eq!(super::without_secrets(&line, None).len(), line.len());
+    }
+}

@@ -1,0 +1,258 @@
+//! Objects of a cluster as documents: what the commands for a folder of files read, taken from the API server instead.
+
+use std::{collections::BTreeMap, future::Future, sync::Arc};
+
+use futures::{StreamExt as _, future::join_all};
+use kube::{
+    Api, Client, CustomResourceExt as _, ResourceExt as _,
+    api::{DynamicObject, ListParams},
+    core::{ApiResource, GroupVersionKind},
+    runtime::{
+        WatchStreamExt as _,
+        watcher::{self, Event, watcher},
+    },
+};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tracing::{debug, warn};
+
+use crate::{
+    api::{Berth, LabelRule, MachineConfigPool},
+    observe::plain,
+};
+
+/// The label with which the ingress operator says whose router a pod is.
+pub const ROUTER_LABEL: &str = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller";
+
+/// How many objects one answer of the API server holds.
+const PAGE: u32 = 500;
+
+/// A kind of object that is read as a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DocumentKind {
+    /// `berth.dev` Berths.
+    Berth,
+    /// `berth.dev` rules.
+    LabelRule,
+    /// Pools.
+    MachineConfigPool,
+    /// Machine configs.
+    MachineConfig,
+    /// Settings of kubelets.
+    KubeletConfig,
+    /// Nodes.
+    Node,
+    /// Egress addresses, with where they are.
+    EgressIp,
+    /// Ingress controllers.
+    IngressController,
+    /// Pods of ingress controllers.
+    RouterPod,
+}
+
+impl DocumentKind {
+    /// What decides about pools, their configs and the labels of nodes.
+    pub const SITE: &[Self] = &[
+        Self::Berth,
+        Self::LabelRule,
+        Self::MachineConfigPool,
+        Self::MachineConfig,
+        Self::KubeletConfig,
+    ];
+
+    fn resource(self) -> ApiResource {
+        let of = |group: &str, version: &str, kind: &str, plural: &str| {
+            ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+        };
+        let machine = |kind: &str, plural: &str| of("machineconfiguration.openshift.io", "v1", kind, plural);
+        match self {
+            Self::Berth => Berth::api_resource(),
+            Self::LabelRule => LabelRule::api_resource(),
+            Self::MachineConfigPool => MachineConfigPool::api_resource(),
+            Self::MachineConfig => machine("MachineConfig", "machineconfigs"),
+            Self::KubeletConfig => machine("KubeletConfig", "kubeletconfigs"),
+            Self::Node => of("", "v1", "Node", "nodes"),
+            Self::EgressIp => of("k8s.ovn.org", "v1", "EgressIP", "egressips"),
+            Self::IngressController => of("operator.openshift.io", "v1", "IngressController", "ingresscontrollers"),
+            Self::RouterPod => of("", "v1", "Pod", "pods"),
+        }
+    }
+
+    fn selector(self) -> Option<&'static str> {
+        (self == Self::RouterPod).then_some(ROUTER_LABEL)
+    }
+
+    /// An object as a document. What somebody declared is enough, except where its state is the question.
+    fn document(self, mut object: DynamicObject) -> Option<Value> {
+        object.metadata.managed_fields = None;
+        let mut value = serde_json::to_value(object).ok()?;
+        let resource = self.resource();
+        value["apiVersion"] = json!(resource.api_version);
+        value["kind"] = json!(resource.kind);
+        Some(match self {
+            Self::Node | Self::EgressIp | Self::RouterPod => value,
+            _ => plain(&value),
+        })
+    }
+}
+
+/// Reads all objects of these kinds. A kind that the cluster does not have has none.
+pub async fn list_documents(client: &Client, kinds: &[DocumentKind]) -> kube::Result<Vec<Value>> {
+    let mut documents = Vec::new();
+    for kind in kinds {
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.resource());
+        let mut page = ListParams::default().limit(PAGE);
+        if let Some(selector) = kind.selector() {
+            page = page.labels(selector);
+        }
+        loop {
+            let list = match api.list(&page).await {
+                Ok(list) => list,
+                Err(kube::Error::Api(status)) if status.is_not_found() => break,
+                Err(error) => return Err(error),
+            };
+            let next = list.metadata.continue_.clone().filter(|token| !token.is_empty());
+            documents.extend(list.items.into_iter().filter_map(|object| kind.document(object)));
+            match next {
+                Some(token) => page = page.continue_token(&token),
+                None => break,
+            }
+        }
+    }
+    Ok(documents)
+}
+
+/// The documents of a cluster at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    objects: BTreeMap<(DocumentKind, String), Arc<Value>>,
+    /// Kinds that have not been listed yet.
+    missing: Vec<DocumentKind>,
+    /// Kinds whose watch is interrupted, and why.
+    interrupted: BTreeMap<DocumentKind, String>,
+}
+
+impl Snapshot {
+    /// Whether every kind was listed: before that, nothing follows from what is not there.
+    pub fn is_complete(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// Why the documents may be older than the cluster's.
+    pub fn interruption(&self) -> Option<&str> {
+        self.interrupted.values().next().map(String::as_str)
+    }
+
+    /// The documents as texts, each with the name of its object.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let name = |kind: &DocumentKind, name: &str| format!("{}/{name}", kind.resource().kind);
+        self.objects
+            .iter()
+            .map(|((kind, object), value)| (name(kind, object), value.to_string()))
+            .collect()
+    }
+
+    /// Whether both have the same documents.
+    pub fn has_same_documents(&self, other: &Self) -> bool {
+        self.objects == other.objects
+    }
+}
+
+/// Follows the objects of these kinds. The receiver has the newest state; the future does the work and never ends by itself.
+pub fn follow_documents(
+    client: &Client,
+    kinds: &[DocumentKind],
+) -> (watch::Receiver<Snapshot>, impl Future<Output = ()> + Send + use<>) {
+    let (sender, receiver) = watch::channel(Snapshot {
+        missing: kinds.to_vec(),
+        ..Snapshot::default()
+    });
+    let sender = Arc::new(sender);
+    let watches: Vec<_> = kinds
+        .iter()
+        .map(|kind| follow(client.clone(), *kind, Arc::clone(&sender)))
+        .collect();
+    let work = async move {
+        join_all(watches).await;
+    };
+    (receiver, work)
+}
+
+async fn follow(client: Client, kind: DocumentKind, sender: Arc<watch::Sender<Snapshot>>) {
+    let api: Api<DynamicObject> = Api::all_with(client, &kind.resource());
+    let config = kind.selector().map_or_else(watcher::Config::default, |selector| {
+        watcher::Config::default().labels(selector)
+    });
+    let mut stream = std::pin::pin!(watcher(api, config).default_backoff());
+    let mut listing: BTreeMap<(DocumentKind, String), Arc<Value>> = BTreeMap::new();
+    let entry = |object: DynamicObject| {
+        let key = (kind, key(&object));
+        kind.document(object).map(|value| (key, Arc::new(value)))
+    };
+    while let Some(event) = stream.next().await {
+        match event {
+            Ok(Event::Init) => listing.clear(),
+            Ok(Event::InitApply(object)) => listing.extend(entry(object)),
+            Ok(Event::InitDone) => {
+                let all = std::mem::take(&mut listing);
+                sender.send_modify(|snapshot| {
+                    snapshot.objects.retain(|(other, _), _| *other != kind);
+                    snapshot.objects.extend(all);
+                    snapshot.listed(kind);
+                });
+            }
+            Ok(Event::Apply(object)) => sender.send_modify(|snapshot| {
+                snapshot.interrupted.remove(&kind);
+                snapshot.objects.extend(entry(object));
+            }),
+            Ok(Event::Delete(object)) => sender.send_modify(|snapshot| {
+                snapshot.interrupted.remove(&kind);
+                snapshot.objects.remove(&(kind, key(&object)));
+            }),
+            Err(error) if is_unknown_kind(&error) && sender.borrow().missing.contains(&kind) => {
+                debug!(?kind, "the cluster does not have this kind");
+                sender.send_modify(|snapshot| snapshot.listed(kind));
+            }
+            // The kind was not there and is not there: nothing new.
+            Err(error) if is_unknown_kind(&error) => {}
+            Err(error) => {
+                warn!(
+                    ?kind,
+                    error = &error as &dyn std::error::Error,
+                    "the watch is interrupted"
+                );
+                sender.send_modify(|snapshot| {
+                    snapshot.interrupted.insert(kind, in_words(&error));
+                });
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    fn listed(&mut self, kind: DocumentKind) {
+        self.missing.retain(|missing| *missing != kind);
+        self.interrupted.remove(&kind);
+    }
+}
+
+fn key(object: &DynamicObject) -> String {
+    match object.namespace() {
+        Some(namespace) => format!("{namespace}/{}", object.name_any()),
+        None => object.name_any(),
+    }
+}
+
+fn is_unknown_kind(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.is_not_found())
+}
+
+fn in_words(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    text
+}

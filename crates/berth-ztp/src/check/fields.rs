@@ -1,0 +1,176 @@
+//! Fields that a kind does not have: the API server drops them without a word.
+
+use berth_documents::{Document, Node};
+
+use super::Findings;
+use crate::lints;
+
+/// What `spec` of a kind may have, and the fields of each entry of a list in it.
+struct Known {
+    kind: &'static str,
+    spec: &'static [&'static str],
+    /// The list, and the fields of its entries.
+    entries: Option<(&'static str, &'static [&'static str])>,
+}
+
+const KNOWN: &[Known] = &[
+    Known {
+        kind: "InfraEnv",
+        spec: &[
+            "additionalNTPSources",
+            "additionalTrustBundle",
+            "agentApproval",
+            // Found by its own rule, which says where it belongs.
+            "agentLabelSelector",
+            "agentLabels",
+            "clusterRef",
+            "cpuArchitecture",
+            "ignitionConfigOverride",
+            "imageType",
+            "kernelArguments",
+            "mirrorRegistryRef",
+            "networkDiscoveryDelaySeconds",
+            "nmStateConfigLabelSelector",
+            "ntpSources",
+            "osImageVersion",
+            "proxy",
+            "pullSecretRef",
+            "sshAuthorizedKey",
+        ],
+        entries: None,
+    },
+    Known {
+        kind: "NMStateConfig",
+        spec: &["config", "interfaces"],
+        entries: Some(("interfaces", &["macAddress", "name"])),
+    },
+    Known {
+        kind: "AgentClusterInstall",
+        spec: &[
+            "apiVIP",
+            "apiVIPs",
+            "arbiter",
+            "clusterDeploymentRef",
+            "clusterMetadata",
+            "compute",
+            "controlPlane",
+            "diskEncryption",
+            "external",
+            "fips",
+            "holdInstallation",
+            "ignitionEndpoint",
+            "imageSetRef",
+            "ingressVIP",
+            "ingressVIPs",
+            "loadBalancer",
+            "manifestsConfigMapRef",
+            "manifestsConfigMapRefs",
+            "mastersSchedulable",
+            "mirrorRegistryRef",
+            "networking",
+            "ntpSources",
+            "platformType",
+            "provisionRequirements",
+            "proxy",
+            "sshPublicKey",
+        ],
+        entries: None,
+    },
+    Known {
+        kind: "ClusterInstance",
+        spec: &[
+            "additionalNTPSources",
+            "apiVIP",
+            "apiVIPs",
+            "baseDomain",
+            "caBundleRef",
+            "clusterImageSetNameRef",
+            "clusterName",
+            "clusterNetwork",
+            "clusterType",
+            "cpuArchitecture",
+            "cpuPartitioningMode",
+            "diskEncryption",
+            "extraAnnotations",
+            "extraLabels",
+            "extraManifestsRefs",
+            "holdInstallation",
+            "ignitionConfigOverride",
+            "ingressVIP",
+            "ingressVIPs",
+            "installConfigOverrides",
+            "machineNetwork",
+            "networkType",
+            "nodes",
+            "platformType",
+            "proxy",
+            "pruneManifests",
+            "pullSecretRef",
+            "reinstall",
+            "serviceNetwork",
+            "sshPublicKey",
+            "suppressedManifests",
+            "templateRefs",
+        ],
+        entries: Some((
+            "nodes",
+            &[
+                "automatedCleaningMode",
+                "bmcAddress",
+                "bmcCredentialsName",
+                "bootMACAddress",
+                "bootMode",
+                "cpuArchitecture",
+                "extraAnnotations",
+                "extraLabels",
+                "hostName",
+                "hostRef",
+                "ignitionConfigOverride",
+                "installerArgs",
+                "ironicInspect",
+                "nodeLabels",
+                "nodeNetwork",
+                "pruneManifests",
+                "role",
+                "rootDeviceHints",
+                "suppressedManifests",
+                "templateRefs",
+            ],
+        )),
+    },
+];
+
+pub(super) fn check(document: &Document, findings: &mut Findings) {
+    let Some(known) = KNOWN.iter().find(|known| known.kind == document.kind()) else {
+        return;
+    };
+    let Some(spec) = document.body() else { return };
+    unknown(known.kind, "", spec, known.spec, findings);
+    if let Some((list, fields)) = known.entries {
+        let place = format!("{list}[].");
+        for entry in spec.get(list).and_then(Node::as_seq).unwrap_or_default() {
+            unknown(known.kind, &place, entry, fields, findings);
+        }
+    }
+}
+
+fn unknown(kind: &str, place: &str, node: &Node, fields: &[&'static str], findings: &mut Findings) {
+    for (key, _) in node.as_map().into_iter().flatten() {
+        if fields.contains(&key.as_str()) {
+            continue;
+        }
+        let close = berth_site::close_matches(key.as_str(), fields.iter().copied());
+        let help = close
+            .first()
+            .map_or_else(|| "remove it".to_owned(), |close| format!("did you mean `{close}`?"));
+        findings.add_with_help(
+            &lints::FIELD,
+            key.span,
+            format!(
+                "`spec.{place}{}` is no field of kind {kind}: it is dropped",
+                key.as_str()
+            ),
+            &help,
+        );
+    }
+}

@@ -1,0 +1,368 @@
+//! Commands that speak to a cluster, against a real API server with OpenShift's own definitions.
+
+use std::{path::PathBuf, time::Instant};
+
+use berth_cluster::api::{CrdSet, crd_yaml, crds};
+use berth_testing::{ControlPlane, Identity, Options, Programs};
+use serde_json::{Value, json};
+
+use crate::{
+    ignition_server::{Server, file},
+    run::{Folder, at_root, command},
+    served::PATIENCE,
+};
+
+const SITE: &str = "-f examples/telco-site";
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The parts of OVN-Kubernetes' definition that matter here, as strict about fields as the original.
+const EGRESS_IP: &str = r"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: egressips.k8s.ovn.org}
+spec:
+  group: k8s.ovn.org
+  scope: Cluster
+  names: {kind: EgressIP, listKind: EgressIPList, plural: egressips, singular: egressip, shortNames: [eip]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          apiVersion: {type: string}
+          kind: {type: string}
+          metadata: {type: object}
+          spec:
+            type: object
+            required: [egressIPs, namespaceSelector]
+            properties:
+              egressIPs: {type: array, items: {type: string}}
+              namespaceSelector: &selector
+                type: object
+                properties:
+                  matchLabels: {type: object, additionalProperties: {type: string}}
+                  matchExpressions:
+                    type: array
+                    items:
+                      type: object
+                      required: [key, operator]
+                      properties:
+                        key: {type: string}
+                        operator: {type: string}
+                        values: {type: array, items: {type: string}}
+              podSelector: *selector
+          status:
+            type: object
+            required: [items]
+            properties:
+              items:
+                type: array
+                items:
+                  type: object
+                  required: [egressIP, node]
+                  properties: {egressIP: {type: string}, node: {type: string}}
+";
+
+/// What runs in the cluster: an address and routers.
+const RUNNING: &str = r"
+apiVersion: k8s.ovn.org/v1
+kind: EgressIP
+metadata: {name: egressips-rwn}
+spec:
+  egressIPs: [10.19.142.253]
+  namespaceSelector: {matchLabels: {type: rwn}}
+status:
+  items: [{node: smyrgaear01, egressIP: 10.19.142.253}]
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: openshift-ingress}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: default, namespace: openshift-ingress}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: router-default-1
+  namespace: openshift-ingress
+  labels: {ingresscontroller.operator.openshift.io/deployment-ingresscontroller: default}
+spec:
+  nodeName: atlngamai01
+  containers: [{name: router, image: router}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: another, namespace: openshift-ingress}
+spec:
+  nodeName: atlngamai02
+  containers: [{name: other, image: other}]
+";
+
+struct Cluster {
+    plane: ControlPlane,
+    kubeconfig: String,
+}
+
+impl Cluster {
+    async fn start(programs: &Programs) -> Self {
+        let plane = ControlPlane::start(programs, Options::default()).await.unwrap();
+        plane.install_openshift_crds().unwrap();
+        let kubeconfig = plane.write_kubeconfig(&Identity::admin()).unwrap();
+        let cluster = Self {
+            kubeconfig: kubeconfig.display().to_string(),
+            plane,
+        };
+        cluster.apply("egressip", EGRESS_IP).unwrap();
+        for crd in crds(CrdSet::Berth) {
+            cluster.apply("berth-crd", &crd_yaml(&crd)).unwrap();
+        }
+        cluster
+            .apply(
+                "namespace",
+                "{apiVersion: v1, kind: Namespace, metadata: {name: openshift-ingress-operator}}",
+            )
+            .unwrap();
+        cluster
+    }
+
+    /// Applies texts as kubectl does: a field that the definition does not know is refused.
+    fn apply(&self, name: &str, text: &str) -> Result<(), String> {
+        let file = self.plane.folder().join(format!("{name}.yaml"));
+        std::fs::write(&file, text).unwrap();
+        self.plane.apply(&[file]).map_err(|error| error.to_string())
+    }
+
+    fn apply_files(&self, files: &[&str]) {
+        let files: Vec<PathBuf> = files.iter().map(|file| format!("{ROOT}/{file}").into()).collect();
+        self.plane.apply(&files).unwrap();
+    }
+
+    fn kubectl(&self, words: &[&str]) {
+        let output = self.plane.kubectl().unwrap().args(words).output().unwrap();
+        assert!(
+            output.status.success(),
+            "{words:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+/// One API server for everything: starting it costs more than all of this together.
+#[tokio::test]
+async fn a_cluster_takes_what_is_printed_and_is_read_again() {
+    let Some(programs) = Programs::with_openshift_for_test() else {
+        return;
+    };
+    let cluster = Cluster::start(&programs).await;
+    everything_printed_is_accepted(&cluster);
+    egress_addresses_are_verified(&cluster);
+    // Of all that was applied, what the server shall serve.
+    cluster.kubectl(&["delete", "machineconfigpools,machineconfigs,labelrules", "--all"]);
+    machine_configs_are_served(&cluster);
+}
+
+/// The texts of the extra manifests in a folder that `berth ztp` wrote.
+fn extra_manifests(folder: &Folder) -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.to_string_lossy().contains("extra-manifests") {
+            continue;
+        }
+        let mut sources = berth_documents::Sources::new();
+        let id = sources.add("map", std::fs::read_to_string(&path).unwrap());
+        for document in berth_documents::parse(&sources, id).documents {
+            let json = document.root.to_json();
+            let data = json["data"].as_object().unwrap().iter();
+            texts.extend(data.map(|(key, text)| (key.clone(), text.as_str().unwrap().to_owned())));
+        }
+    }
+    texts
+}
+
+fn everything_printed_is_accepted(cluster: &Cluster) {
+    // Before and after remote workers are detected, in both forms.
+    let mut kinds = Vec::new();
+    for words in [
+        "--release 4.12",
+        "--release 4.18",
+        "--as clusterinstance --release 4.18",
+    ] {
+        let folder = Folder::new();
+        let made = at_root(&format!("ztp {SITE} {words} -o {}", folder.path().display()));
+        assert_eq!(made.exit, 0, "{made}");
+        let texts = extra_manifests(&folder);
+        assert!(!texts.is_empty(), "{words}");
+        for (name, text) in texts {
+            cluster
+                .apply(&name, &text)
+                .unwrap_or_else(|error| panic!("{words} {name}: {error}\n{text}"));
+            kinds.extend(
+                text.lines()
+                    .filter(|line| line.starts_with("kind: "))
+                    .map(str::to_owned),
+            );
+        }
+    }
+    for kind in ["MachineConfigPool", "MachineConfig", "IngressController"] {
+        assert!(kinds.contains(&format!("kind: {kind}")), "{kind}: {kinds:?}");
+    }
+    let fixture = |name: &str| format!("{SITE} -f crates/berth/tests/fixtures/remote-workers/{name}.yaml");
+    for words in [
+        format!("ingress shard {SITE} --remote smyrna --domain apps-smyrna.georgia.telco.example"),
+        format!("ingress rewrite {}", fixture("selectors")),
+        format!("egress plan {} --write", fixture("egress")),
+    ] {
+        let printed = at_root(&words).stdout;
+        assert!(printed.contains("kind: LabelRule"), "{words}: {printed}");
+        cluster
+            .apply("printed", &printed)
+            .unwrap_or_else(|error| panic!("{words}: {error}\n{printed}"));
+        // A field that there is not is refused, so the verdict means something.
+        let misspelled = printed.replacen("\n  labels:", "\n  lables:", 1);
+        assert_ne!(misspelled, printed, "{printed}");
+        let error = cluster.apply("misspelled", &misspelled).unwrap_err();
+        assert!(error.contains("lables"), "{error}");
+    }
+    let shard = at_root(&format!(
+        "ingress shard {SITE} --remote smyrna --domain apps-smyrna.georgia.telco.example -o json"
+    ));
+    let mut controller = shard.json()["ingress_controller"].clone();
+    controller["spec"]["nodePlacment"] = json!({});
+    let error = cluster.apply("shard", &controller.to_string()).unwrap_err();
+    assert!(error.contains("nodePlacment"), "{error}");
+    cluster.apply_files(&["examples/telco-site/ingress/default.yaml"]);
+}
+
+fn egress_addresses_are_verified(cluster: &Cluster) {
+    cluster.apply_files(&["examples/telco-cluster/nodes.yaml"]);
+    // What the API server puts on a new Node until a controller sees it ready.
+    cluster.kubectl(&["taint", "nodes", "--all", "node.kubernetes.io/not-ready-"]);
+    cluster.apply("running", RUNNING).unwrap();
+    cluster.kubectl(&["label", "node", "smyrgaear01", "k8s.ovn.org/egress-assignable="]);
+    let verify = |words: &str| at_root(&format!("egress verify --kubeconfig {} {words}", cluster.kubeconfig));
+    // Against the site's documents, and against the cluster's own objects.
+    for documents in [SITE, ""] {
+        let outcome = verify(&format!("{documents} -o json"));
+        let json = outcome.json();
+        let address = &json["addresses"][0];
+        assert_eq!(
+            (&address["address"], &address["node"], &address["stays"]),
+            (&json!("10.19.142.253"), &json!("smyrgaear01"), &json!(true)),
+            "{outcome}"
+        );
+        let routers: Vec<&Value> = json["routers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|router| &router["pod"])
+            .collect();
+        assert_eq!(routers, ["router-default-1"], "{outcome}");
+        assert_eq!(json["routers"][0]["stays"], json!(true), "{outcome}");
+    }
+    let outcome = verify("--relabel smyrgaear01=k8s.ovn.org/egress-assignable- -o json");
+    assert_eq!(outcome.exit, 1, "{outcome}");
+    let address = &outcome.json()["addresses"][0];
+    assert_eq!(address["stays"], json!(false), "{outcome}");
+    assert_eq!(
+        address["reason"],
+        json!("it is not labelled k8s.ovn.org/egress-assignable"),
+        "{outcome}"
+    );
+    // A pool of the cluster takes the node, which reboots.
+    let outcome = verify("--relabel atlngamai01=node-role.kubernetes.io/infra- -o json");
+    assert_eq!(outcome.json()["reboots"], json!(["atlngamai01"]), "{outcome}");
+    assert_eq!(outcome.json()["routers"][0]["stays"], json!(false), "{outcome}");
+
+    let nobody = at_root("egress verify --kubeconfig no/such/kubeconfig");
+    assert_eq!(nobody.exit, 3, "{nobody}");
+}
+
+fn machine_configs_are_served(cluster: &Cluster) {
+    cluster.apply_files(&[
+        "examples/telco-site/pools/master.yaml",
+        "examples/telco-site/pools/worker.yaml",
+        "examples/telco-site/pools/infra.yaml",
+        "examples/telco-site/machine-configs/00-worker.yaml",
+        "examples/telco-site/machine-configs/01-worker-kubelet.yaml",
+        "examples/telco-site/machine-configs/50-infra.yaml",
+        "examples/telco-site/berths/atlngamaw05.yaml",
+    ]);
+    let mut berth = command();
+    berth
+        .args([
+            "ignition-server",
+            "--from-cluster",
+            "--allow-anonymous",
+            "--flavour",
+            "openshift",
+        ])
+        .args(["--cluster-kubeconfig", &cluster.kubeconfig]);
+    let server = Server::start(&mut berth);
+    let labels = file(&server.config("/node/atlngamaw05"), "/etc/berth/labels").unwrap();
+    assert!(labels.contains("telco.example/dataplane=ovs"), "{labels}");
+    assert_eq!(file(&server.config("/config/infra"), "/etc/motd.d/late"), None);
+    assert_eq!(health(&server)["status"], json!("ok"));
+
+    // A machine config changes: the served config follows.
+    let config = |content: &str| {
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1",
+            "kind": "MachineConfig",
+            "metadata": {"name": "60-late", "labels": {"machineconfiguration.openshift.io/role": "infra"}},
+            "spec": {"config": {"ignition": {"version": "3.4.0"}, "storage": {"files": [
+                {"path": "/etc/motd.d/late", "mode": 420, "contents": {"source": format!("data:,{content}")}},
+            ]}}},
+        })
+        .to_string()
+    };
+    for content in ["first", "second"] {
+        cluster.apply("late", &config(content)).unwrap();
+        until(content, || {
+            file(&server.config("/config/infra"), "/etc/motd.d/late").as_deref() == Some(content)
+        });
+    }
+    // One that would lose the pool's labels is not served; what was served stays, and the server says that it is old.
+    let losing = config("third").replace("/etc/motd.d/late", "/etc/kubernetes/kubelet-env");
+    let losing = losing.replace(
+        "data:,third",
+        "data:,CUSTOM_KUBELET_LABELS%3Dnode-role.kubernetes.io%2Fother%3D",
+    );
+    cluster.apply("late", &losing).unwrap();
+    until("stale", || health(&server)["status"] == json!("stale"));
+    let reason = health(&server)["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("MachineConfig/60-late"), "{reason}");
+    assert_eq!(
+        file(&server.config("/config/infra"), "/etc/motd.d/late").as_deref(),
+        Some("second")
+    );
+    cluster.kubectl(&["delete", "machineconfig", "60-late"]);
+    until("fresh", || health(&server)["status"] == json!("ok"));
+    assert_eq!(file(&server.config("/config/infra"), "/etc/motd.d/late"), None);
+
+    // A cluster that is not there, at the start.
+    let nobody = at_root(
+        "ignition-server --from-cluster --cluster-kubeconfig no/such --plain-listen 127.0.0.1:0 --allow-anonymous",
+    );
+    assert_eq!(nobody.exit, 3, "{nobody}");
+}
+
+fn health(server: &Server) -> Value {
+    let (status, body) = server.get("/healthz", "");
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str(&body).unwrap()
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "{what} never came");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
