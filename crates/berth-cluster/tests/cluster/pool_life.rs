@@ -1,10 +1,10 @@
 //! The pool life of `examples/telco-site` in full mode, with nodes whose daemons are simulated: sixty on the embedded
 //! API, and two hundred on a real API server with two replicas whose leader is killed half-way.
 
-use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use berth_cluster::{
-    api::{CrdSet, MachineConfig, MachineConfigPool, crds},
+    api::{Berth, CrdSet, MachineConfig, MachineConfigPool, crds},
     controller::{Mode, Options, PoolOptions},
     lease::LeaseOptions,
 };
@@ -20,7 +20,8 @@ use k8s_openapi::api::{
 };
 use kube::{
     Api, Client, Config, Resource, ResourceExt as _,
-    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
+    core::ApiResource,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -474,8 +475,8 @@ async fn gone(life: &Life, config: &str) {
         .expect("it is let go");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_life_of_pools_on_the_embedded_api() {
+/// The embedded API with Berth's resources in it.
+async fn embedded() -> (ApiServer, Client) {
     log();
     let mut options = ClusterOptions::new(Arc::new(Timestamp::now), 7);
     options.remembered_changes = 100_000;
@@ -488,6 +489,100 @@ async fn the_life_of_pools_on_the_embedded_api() {
     let server = ApiServer::start(embedded, loopback).await.expect("it listens");
     let url = format!("http://{}", server.address()).parse().expect("an address");
     let client = Client::try_from(Config::new(url)).expect("a client");
+    (server, client)
+}
+
+/// The version of every object that the controllers write to, by kind and name.
+async fn versions(client: &Client) -> BTreeMap<String, String> {
+    let mut versions = BTreeMap::new();
+    for (kind, resource) in [
+        ("Node", ApiResource::erase::<Node>(&())),
+        ("Berth", ApiResource::erase::<Berth>(&())),
+        ("MachineConfig", ApiResource::erase::<MachineConfig>(&())),
+        ("MachineConfigPool", ApiResource::erase::<MachineConfigPool>(&())),
+    ] {
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        let list = api.list(&ListParams::default()).await.expect("a list");
+        for object in list {
+            versions.insert(
+                format!("{kind}/{}", object.name_any()),
+                object.resource_version().unwrap_or_default(),
+            );
+        }
+    }
+    versions
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_writes_nothing_where_nothing_changed() {
+    let (_server, client) = embedded().await;
+    let life = Life { client, workers: 20 };
+    let controllers = start_controllers(life.client.clone(), full);
+    life.declare().await;
+    life.boot().await;
+    for pool in [WORKER, INFRA, REMOTE] {
+        let config = life.target(pool).await;
+        life.all_updated(pool, &config).await;
+    }
+    for pool in [WORKER, INFRA, REMOTE] {
+        let name = format!("{pool}-000");
+        seen::<Berth>(&life.client, &name, "was settled", |berth| {
+            berth
+                .status
+                .as_ref()
+                .is_some_and(|status| !status.labels.is_empty() || status.node_uid.is_some())
+        })
+        .await;
+    }
+    // What has begun is finished.
+    controllers.stop().await;
+    let quiet = start_controllers(life.client.clone(), full);
+    touch(&life, "worker-000", "1").await;
+    quiet.stop().await;
+    let before = versions(&life.client).await;
+    let controllers = start_controllers(life.client.clone(), full);
+    // When the controllers have dealt with this change they have looked at everything else before.
+    touch(&life, "worker-001", "2").await;
+    controllers.stop().await;
+    let after = versions(&life.client).await;
+    let written: Vec<&String> = after
+        .iter()
+        .filter(|(name, version)| before.get(*name) != Some(*version))
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(
+        written,
+        [
+            "Berth/worker-001",
+            "MachineConfigPool/infra",
+            "MachineConfigPool/worker",
+            "Node/worker-001"
+        ]
+    );
+}
+
+/// Moves a worker to infra, and waits until that is known everywhere.
+async fn touch(life: &Life, node: &str, count: &str) {
+    let infras = life.pool_with(INFRA, "was counted", |pool| machines(pool) > 0).await;
+    let infras = machines(&infras);
+    let labels = json!({
+        "node-role.kubernetes.io/worker": null, "node-role.kubernetes.io/infra": "", "test.example/count": count,
+    });
+    life.edit_node(node, json!({"metadata": {"labels": labels}})).await;
+    life.pool_with(INFRA, "counted it", |pool| machines(pool) == infras + 1)
+        .await;
+    seen::<Berth>(&life.client, node, "followed", |berth| {
+        berth
+            .status
+            .as_ref()
+            .is_some_and(|status| status.pool.as_deref() == Some(INFRA))
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_life_of_pools_on_the_embedded_api() {
+    let (_server, client) = embedded().await;
     let controllers = start_controllers(client.clone(), full);
     live(client, 38, async || {}).await;
     controllers.stop().await;
