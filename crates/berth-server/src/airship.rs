@@ -1,4 +1,5 @@
-//! The Airship-compatible API: Deckhand's documents and Shipyard's staging, under `/api/v1.0`.
+//! The Airship-compatible API under `/api/v1.0`: Deckhand's documents, Shipyard's staging and actions, Drydock's tasks and node
+//! filters, Promenade's node labels.
 //!
 //! ```text
 //! request ─► id ─► log ─► limits ─► family of routes ─► gate (who, may they) ─► Repository, Configdocs ─► Store
@@ -7,16 +8,21 @@
 //! Each family is a list of [`Endpoint`](endpoint::Endpoint)s. The router and the description of the API are made from
 //! that one list, so that no route is without its description. Another family is one more list.
 
+mod actions;
 pub(crate) mod auth;
 mod body;
 mod common;
 mod deckhand;
 mod endpoint;
+mod events;
 mod layers;
+mod node_labels;
 mod openapi;
 mod problem;
 mod shipyard;
 mod state;
+mod tasks;
+mod workflow;
 
 use axum::{Router, middleware::from_fn_with_state};
 
@@ -68,10 +74,18 @@ impl Api {
 
 /// Every route there is, family by family.
 fn endpoints() -> Vec<Endpoint> {
-    [common::endpoints(), deckhand::endpoints(), shipyard::endpoints()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        common::endpoints(),
+        deckhand::endpoints(),
+        shipyard::endpoints(),
+        actions::endpoints(),
+        events::endpoints(),
+        tasks::endpoints(),
+        node_labels::endpoints(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Whose words answer on a path that nobody has a route for.

@@ -76,7 +76,9 @@ pub(crate) use self::{
     revisions::{RevisionsArgs, RollbackArgs, ShowArgs, TagArgs},
     rollout::{RolloutArgs, RolloutCommand, RolloutPlanArgs},
     selector::SelectorArgs,
-    serve::{IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, ServeArgs, ServedCluster},
+    serve::{
+        IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, RelabellingArgs, ServeArgs, ServedCluster,
+    },
     server::ServerArgs,
     shipyard::{
         ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,

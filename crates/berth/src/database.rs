@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use berth_store::Store;
+use berth_store::Database;
 
 use crate::{args::DatabaseArgs, failure::Failure};
 
@@ -21,7 +21,7 @@ pub(crate) enum IfMissing {
 }
 
 /// Opens the database.
-pub(crate) async fn open(args: &DatabaseArgs, if_missing: IfMissing) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) async fn open(args: &DatabaseArgs, if_missing: IfMissing) -> Result<Arc<dyn Database>, Failure> {
     if let Some(path) = file(&args.address)
         && if_missing == IfMissing::Refuse
         && !path.exists()

@@ -54,6 +54,97 @@ impl<S: Send + Sync> FromRequest<S> for TextBody {
     }
 }
 
+/// A JSON body, not read yet: each service has its own words for one that is not there or not well formed.
+#[derive(Debug)]
+pub(super) struct JsonBody {
+    bytes: Bytes,
+    is_json: bool,
+}
+
+impl<S: Send + Sync> FromRequest<S> for JsonBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let kind = request.headers().get(CONTENT_TYPE);
+        let kind = kind.map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase());
+        let is_json = kind.is_some_and(|kind| kind.contains("application/json"));
+        let bytes = read(request, state, Family::Shipyard).await?;
+        Ok(Self { bytes, is_json })
+    }
+}
+
+impl JsonBody {
+    fn parse(&self) -> Option<Result<Value, serde_json::Error>> {
+        (self.is_json && !self.bytes.is_empty()).then(|| parse_json(&self.bytes))
+    }
+
+    pub(super) fn shipyard(&self, path: &str) -> Result<Value, Problem> {
+        let refuse =
+            |title: &str, what: String| Problem::shipyard(StatusCode::BAD_REQUEST, title, format!("{path}: {what}"));
+        match self.parse() {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(error)) => Err(refuse(
+                "JSON could not be decoded",
+                format!("Invalid JSON in body: {error}"),
+            )),
+            None => Err(refuse(
+                "Json body is required",
+                "Bad input, no body provided".to_owned(),
+            )),
+        }
+    }
+
+    pub(super) fn drydock(&self) -> Result<Value, Problem> {
+        let refuse = |what: String| Problem::drydock(StatusCode::BAD_REQUEST, what);
+        match self.parse() {
+            Some(Ok(value @ Value::Object(_))) => Ok(value),
+            Some(Ok(_)) => Err(refuse("The body must be a JSON object".to_owned())),
+            Some(Err(error)) => Err(refuse(format!("JSON could not be decoded: {error}"))),
+            None => Err(refuse(
+                "A JSON body with Content-Type application/json is required".to_owned(),
+            )),
+        }
+    }
+
+    pub(super) fn promenade(&self) -> Result<Value, Problem> {
+        let refuse = |title: &str, what: String| Problem::shipyard(StatusCode::BAD_REQUEST, title, what);
+        match self.parse() {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(error)) => Err(refuse(
+                "JSON could not be decoded",
+                format!("Invalid JSON in body: {error}"),
+            )),
+            None => Err(refuse("Invalid Input Error", "Missing input: labels dict".to_owned())),
+        }
+    }
+}
+
+/// Reads JSON. A comma after the last item is not taken amiss: the blueprint's own example of a task has one.
+fn parse_json(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(bytes)
+        .or_else(|error| serde_json::from_slice(&without_last_commas(bytes)).map_err(|_| error))
+}
+
+fn without_last_commas(bytes: &[u8]) -> Vec<u8> {
+    let mut kept: Vec<u8> = Vec::with_capacity(bytes.len());
+    let (mut in_text, mut is_escaped) = (false, false);
+    for &byte in bytes {
+        if in_text {
+            in_text = is_escaped || byte != b'"';
+            is_escaped = !is_escaped && byte == b'\\';
+        } else if byte == b'"' {
+            in_text = true;
+        } else if matches!(byte, b'}' | b']') {
+            let end = kept.iter().rposition(|byte| !byte.is_ascii_whitespace());
+            if let Some(end) = end.filter(|end| kept.get(*end) == Some(&b',')) {
+                kept.truncate(end);
+            }
+        }
+        kept.push(byte);
+    }
+    kept
+}
+
 fn text(bytes: &Bytes) -> Result<String, String> {
     decode(bytes).map_err(|error| error.to_string())
 }
@@ -177,5 +268,23 @@ pub(super) struct JsonReply(pub(super) Value);
 impl IntoResponse for JsonReply {
     fn into_response(self) -> Response {
         ([(CONTENT_TYPE, JSON)], Body::from(format!("{}\n", self.0))).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::parse_json;
+
+    #[test]
+    fn a_comma_too_many_is_forgiven_and_nothing_else() {
+        let text = r#"{"a": [1, 2, ], "b": {"c": ",}",  "d\\": "\",]", },
+        }"#;
+        let expected = json!({"a": [1, 2], "b": {"c": ",}", "d\\": "\",]"}});
+        assert_eq!(parse_json(text.as_bytes()).unwrap(), expected);
+        for wrong in ["{", "[,]x", "{,,}", "[1,,]", "", ",", "{\"a\":,}", "\"", "]"] {
+            assert!(parse_json(wrong.as_bytes()).is_err(), "{wrong}");
+        }
     }
 }

@@ -59,7 +59,7 @@ fn document(endpoints: &[Endpoint]) -> Value {
         "info": {
             "title": "Berth",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Documents in revisions, and their staging. Compatible with Deckhand and with Shipyard's configdocs.",
+            "description": "Documents in revisions, their staging, and relabelling as one action. Compatible with Deckhand, Shipyard, Drydock and Promenade.",
         },
         "tags": Family::ALL.map(|family| json!({"name": family.name()})),
         "paths": paths,

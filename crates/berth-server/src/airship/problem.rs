@@ -114,6 +114,18 @@ impl Problem {
         self
     }
 
+    /// Says more in the list of messages; nothing more if there is nothing.
+    pub(super) fn with_messages(mut self, messages: Vec<Value>) -> Self {
+        if !messages.is_empty() {
+            self.0.messages = messages;
+        }
+        self
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
     pub(super) fn retry(mut self) -> Self {
         self.0.retry = true;
         self

@@ -4,6 +4,10 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use berth_repository::{Configdocs, DocumentRules, Repository};
 
+use berth_store::ActionStore;
+use berth_workflow::Workflow;
+use tokio_util::sync::CancellationToken;
+
 use super::auth::Auth;
 use crate::limiter::Limiter;
 
@@ -31,6 +35,21 @@ impl Default for ApiLimits {
     }
 }
 
+/// What there is to relabel with.
+#[derive(Clone)]
+pub(super) enum Relabelling {
+    /// Nothing.
+    Nowhere,
+    /// Actions are kept, and nobody carries them out here.
+    Stored {
+        store: Arc<dyn ActionStore>,
+        /// Why not.
+        why: Arc<str>,
+    },
+    /// Actions are carried out.
+    Running(Arc<Workflow>),
+}
+
 /// What the routes work on. Clones share everything.
 #[derive(Clone)]
 pub struct ApiState {
@@ -40,6 +59,9 @@ pub struct ApiState {
     /// How often an address has shown no token that is known.
     pub(super) refusals: Arc<Limiter>,
     pub(super) limits: ApiLimits,
+    pub(super) relabelling: Relabelling,
+    /// Streams end when this is cancelled.
+    pub(super) ending: CancellationToken,
     clock: ApiClock,
     ids: IdSource,
 }
@@ -59,6 +81,8 @@ impl ApiState {
             auth,
             refusals: Arc::default(),
             limits: ApiLimits::default(),
+            relabelling: Relabelling::Nowhere,
+            ending: CancellationToken::new(),
             clock,
             ids,
         }
@@ -68,6 +92,27 @@ impl ApiState {
     #[must_use]
     pub fn with_limits(mut self, limits: ApiLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// The same with actions, which this workflow carries out.
+    #[must_use]
+    pub fn with_workflow(mut self, workflow: Arc<Workflow>) -> Self {
+        self.relabelling = Relabelling::Running(workflow);
+        self
+    }
+
+    /// The same with actions that can be looked at, and why there is no cluster to carry new ones out on.
+    #[must_use]
+    pub fn without_cluster(mut self, store: Arc<dyn ActionStore>, why: impl Into<Arc<str>>) -> Self {
+        self.relabelling = Relabelling::Stored { store, why: why.into() };
+        self
+    }
+
+    /// The same, with streams that end when the token is cancelled, so that they keep no server from ending.
+    #[must_use]
+    pub fn ending_with(mut self, token: CancellationToken) -> Self {
+        self.ending = token;
         self
     }
 

@@ -28,7 +28,7 @@ pub(crate) const YAML: &str = "application/x-yaml";
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     pub(crate) database: String,
-    _stop: oneshot::Sender<()>,
+    _stop: Option<oneshot::Sender<()>>,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -41,6 +41,16 @@ pub(crate) struct Reply {
 }
 
 impl Served {
+    /// A server that somebody else has started.
+    pub(crate) fn at(address: SocketAddr, database: String) -> Self {
+        Self {
+            address,
+            database,
+            _stop: None,
+            _folder: None,
+        }
+    }
+
     pub(crate) async fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", folder.path().join("berth.db").display());
@@ -90,7 +100,7 @@ impl Served {
         Self {
             address,
             database,
-            _stop: stop,
+            _stop: Some(stop),
             _folder: folder,
         }
     }
@@ -115,7 +125,7 @@ impl Served {
         request.push_str("\r\n");
         request.push_str(body);
         let answer = tokio::time::timeout(Duration::from_mins(1), self.exchange(request.as_bytes())).await;
-        Reply::parse(&answer.expect("the server answers"))
+        Reply::parse(&answer.unwrap_or_else(|_| panic!("{method} {path} is not answered")))
     }
 
     async fn exchange(&self, request: &[u8]) -> Vec<u8> {

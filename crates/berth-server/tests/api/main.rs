@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod actions;
+#[cfg(test)]
 mod concurrency;
 #[cfg(test)]
 mod deckhand;
@@ -15,6 +17,8 @@ mod fixture;
 #[cfg(test)]
 #[path = "../../../berth-store/tests/it/postgres_server.rs"]
 mod postgres_server;
+#[cfg(test)]
+mod relabelling;
 #[cfg(test)]
 mod rendering;
 #[cfg(test)]

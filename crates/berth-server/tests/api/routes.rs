@@ -26,6 +26,15 @@ async fn every_described_route_answers(api: Served) {
         .expect(200);
     api.post("revisions/1/tags/good", "").await.expect(201);
     let mut operations = operations();
+    // Those that need a cluster have their own tests.
+    let needs_cluster = ["Tasks and nodes", "Labels of nodes"];
+    let is_of_actions = |path: &str| {
+        ["actions", "events", "notedetails", "workflows", "site_statuses"]
+            .contains(&path.split('/').nth(3).unwrap_or_default())
+    };
+    operations.retain(|(_, path, about)| {
+        !needs_cluster.contains(&about["tags"][0].as_str().unwrap()) && !is_of_actions(path)
+    });
     // What makes things comes first, what removes them last.
     operations.sort_by_key(|(method, path, _)| {
         let removes = method == "DELETE";

@@ -4,13 +4,14 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::{DatabaseArgs, FlavourArg};
+use super::{DatabaseArgs, FlavourArg, StrategyName};
 
 /// Run everything that Berth serves in one process
 ///
-/// With --listen the API: documents in buckets and revisions as Deckhand serves them, staging as Shipyard's configdocs, under
-/// /api/v1.0. GET /docs shows all routes, GET /openapi.json describes them for programs. The documents are in the
-/// database.
+/// With --listen the API under /api/v1.0: documents in buckets and revisions as Deckhand serves them, staging and actions as
+/// Shipyard's, tasks and node filters as Drydock's, node labels as Promenade's. GET /docs shows all routes, GET /openapi.json
+/// describes them for programs. Documents and actions are in the database. Nodes are labelled in the cluster of
+/// --cluster-kubeconfig; without any cluster the routes that need one say so.
 ///
 /// With --ignition-listen or --plain-listen the Ignition server too; see `berth ignition-server`. It serves the site of --site,
 /// with --from-cluster the objects of a cluster, or without either the committed revision of the database, and follows when
@@ -52,6 +53,9 @@ pub(crate) struct ServeArgs {
     pub(crate) cluster: ServedCluster,
 
     #[command(flatten)]
+    pub(crate) relabelling: RelabellingArgs,
+
+    #[command(flatten)]
     pub(crate) database: DatabaseArgs,
 
     #[command(flatten)]
@@ -82,6 +86,53 @@ pub(crate) struct ServedCluster {
     /// Serve documents alone, even where a cluster could be found
     #[arg(long, requires = "listen", conflicts_with_all = ["cluster_kubeconfig", "cluster_context"])]
     pub(crate) no_cluster: bool,
+}
+
+/// How the API relabels nodes.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct RelabellingArgs {
+    /// What happens to labels that are not declared, where a request does not say it
+    #[arg(
+        long,
+        value_name = "STRATEGY",
+        value_enum,
+        default_value = "mirror",
+        requires = "listen"
+    )]
+    pub(crate) strategy: StrategyName,
+
+    /// Domain of labels that other controllers own, which mirror leaves alone; repeatable, beside those that are known
+    #[arg(long = "protect", value_name = "DOMAIN", requires = "listen")]
+    pub(crate) protected: Vec<String>,
+
+    /// Take actions also before any revision took part in a site action
+    #[arg(long, requires = "listen")]
+    pub(crate) no_site_action_needed: bool,
+
+    /// Refuse actions while the committed documents have any error, also one that does not touch their nodes
+    #[arg(long, requires = "listen")]
+    pub(crate) all_or_nothing: bool,
+
+    /// Refuse actions on documents without Shipyard's deployment-configuration, as Shipyard does
+    #[arg(long, requires = "listen")]
+    pub(crate) deployment_configuration_needed: bool,
+
+    /// Give nodes no labels of rack, profile, hardware profile and tags
+    #[arg(long, requires = "listen")]
+    pub(crate) no_dynamic_labels: bool,
+
+    /// Let one of several labels in a node filter be enough, as Drydock's code does; its documentation asks for all
+    #[arg(long, requires = "listen")]
+    pub(crate) any_filter_label: bool,
+
+    /// How many nodes are relabelled at a time
+    #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096), requires = "listen")]
+    pub(crate) concurrency: u32,
+
+    /// Name of this server among those on one database; the host's name and the address unless given
+    #[arg(long, value_name = "NAME", requires = "listen")]
+    pub(crate) identity: Option<String>,
 }
 
 /// Serve Ignition configs to machines

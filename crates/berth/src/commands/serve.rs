@@ -4,14 +4,18 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use berth_cluster::connect;
 use berth_labels::Flavour;
-use berth_repository::{Repository, SiteRules};
+use berth_repository::{Configdocs, DocumentRules, Repository, SiteRules};
 use berth_server::{Api, ApiState, Auth, Clock, ClusterAccess, IdSource, ListenOptions, Server, TokenStore};
+use berth_site::LabelJoin;
+use berth_store::Store;
+use berth_workflow::{DynamicLabels, Engine, EngineOptions, Strategy, Workflow, WorkflowOptions};
 use kube::Client;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::ignition_server::{self, Ready, stop_signal};
 use crate::{
-    args::{ServeArgs, ServedCluster},
+    args::{RelabellingArgs, ServeArgs, ServedCluster, StrategyName},
     cluster::unreachable,
     database::{self, IfMissing},
     exit::Exit,
@@ -33,14 +37,15 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     let options = &args.ignition;
     let wants_ignition = options.ignition_listen.or(options.plain_listen).is_some();
     let repository = if api.is_some() || !options.has_source() {
-        let store = runtime.block_on(database::open(&args.database, IfMissing::Create))?;
-        Some(Arc::new(Repository::new(store)))
+        let database = runtime.block_on(database::open(&args.database, IfMissing::Create))?;
+        let store: Arc<dyn Store> = Arc::clone(&database) as _;
+        Some((Arc::new(Repository::new(store)), database))
     } else {
         None
     };
     let ignition = match (&repository, wants_ignition) {
         (_, false) => None,
-        (Some(repository), true) if !options.has_source() => {
+        (Some((repository, _)), true) if !options.has_source() => {
             let repository = Arc::clone(repository);
             Some(ignition_server::of_revisions(options, repository, clock, printer)?)
         }
@@ -53,14 +58,44 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     ignition_server::start_log(options);
     let api = match api.zip(repository) {
         None => None,
-        Some(((address, way), repository)) => {
+        Some(((address, way), (repository, database))) => {
             let cluster = runtime.block_on(cluster(&args.cluster))?;
             let auth = auth(way, cluster.as_ref().map_err(String::as_str))?;
-            let rules = SiteRules {
+            let rules: Arc<dyn DocumentRules> = Arc::new(SiteRules {
                 flavour: args.ignition.flavour.typed(),
+            });
+            let stop = CancellationToken::new();
+            let state = ApiState::new(
+                Arc::clone(&repository),
+                Arc::clone(&rules),
+                auth,
+                Arc::new(microseconds),
+                ids(),
+            )
+            .ending_with(stop.clone());
+            let engine = cluster.as_ref().ok().map(|client| {
+                let options = engine_options(&args.relabelling, address);
+                Arc::new(Engine::new(Arc::clone(&database) as _, client.clone(), options))
+            });
+            let state = match (&engine, cluster) {
+                (Some(engine), _) => {
+                    let options = workflow_options(&args.relabelling, args.ignition.flavour.typed());
+                    let configdocs = Arc::new(Configdocs::new(repository, rules));
+                    let workflow = Workflow::new(configdocs, database, Arc::clone(engine), options);
+                    state.with_workflow(Arc::new(workflow))
+                }
+                (None, Err(why)) => {
+                    tracing::warn!(why, "no nodes can be labelled");
+                    state.without_cluster(database, why)
+                }
+                (None, Ok(_)) => state,
             };
-            let state = ApiState::new(repository, Arc::new(rules), auth, Arc::new(microseconds), ids());
-            Some((address, Api::new(state)))
+            Some(ServedApi {
+                address,
+                api: Api::new(state),
+                engine,
+                stop,
+            })
         }
     };
     runtime.block_on(serve(api, ignition))?;
@@ -156,11 +191,70 @@ async fn cluster(args: &ServedCluster) -> Result<Result<Client, String>, Failure
     }
 }
 
-async fn serve(api: Option<(SocketAddr, Api)>, ignition: Option<Ready>) -> Result<(), Failure> {
+/// The API with what works behind it.
+struct ServedApi {
+    address: SocketAddr,
+    api: Api,
+    engine: Option<Arc<Engine>>,
+    stop: CancellationToken,
+}
+
+fn engine_options(args: &RelabellingArgs, address: SocketAddr) -> EngineOptions {
+    let identity = args.identity.clone().unwrap_or_else(|| made_up_identity(address));
+    let mut options = EngineOptions::new(identity, Arc::new(microseconds));
+    options.concurrency = args.concurrency;
+    options.policy.foreign.extend(args.protected.iter().cloned());
+    options
+}
+
+/// The same when the server starts again, and another one for every server on the database.
+fn made_up_identity(address: SocketAddr) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = host.trim();
+    if address.port() == 0 {
+        return format!("{host}-{}", std::process::id());
+    }
+    format!("{host}-{address}")
+}
+
+fn workflow_options(args: &RelabellingArgs, flavour: Option<Flavour>) -> WorkflowOptions {
+    WorkflowOptions {
+        strategy: match args.strategy {
+            StrategyName::Mirror => Strategy::Mirror,
+            StrategyName::Owned => Strategy::Owned,
+            StrategyName::Promenade => Strategy::Promenade,
+        },
+        dynamic: if args.no_dynamic_labels {
+            DynamicLabels::Off
+        } else {
+            DynamicLabels::On
+        },
+        require_site_action: !args.no_site_action_needed,
+        require_deployment_configuration: args.deployment_configuration_needed,
+        all_or_nothing: args.all_or_nothing,
+        label_join: if args.any_filter_label {
+            LabelJoin::Any
+        } else {
+            LabelJoin::All
+        },
+        flavour,
+    }
+}
+
+async fn serve(api: Option<ServedApi>, ignition: Option<Ready>) -> Result<(), Failure> {
     // Before the listeners, so that nobody can tell a server to stop before it would hear it.
     let stop = stop_signal().map_err(Failure::Runtime)?;
     let mut servers = Vec::new();
-    if let Some((address, api)) = api {
+    let mut working = None;
+    let mut ending = CancellationToken::new();
+    if let Some(ServedApi {
+        address,
+        api,
+        engine,
+        stop,
+    }) = api
+    {
+        ending = stop.clone();
         let options = ListenOptions {
             plain: Some(address),
             ..ListenOptions::default()
@@ -170,6 +264,7 @@ async fn serve(api: Option<(SocketAddr, Api)>, ignition: Option<Ready>) -> Resul
             tracing::info!(%address, "the API is listening");
         }
         servers.push(server);
+        working = engine.map(|engine| tokio::spawn(engine.run(stop)));
     }
     let follow = match ignition {
         None => None,
@@ -190,9 +285,14 @@ async fn serve(api: Option<(SocketAddr, Api)>, ignition: Option<Ready>) -> Resul
         })
         .collect();
     stop.await;
+    // Streams end, and the engine finishes the nodes that it has begun.
+    ending.cancel();
     let _ = tell.send(true);
     for server in running {
         let _ = server.await;
+    }
+    if let Some(working) = working {
+        let _ = working.await;
     }
     if let Some(follow) = follow {
         follow.abort();

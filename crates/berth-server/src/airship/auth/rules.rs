@@ -89,3 +89,50 @@ pub(in crate::airship) static REVEAL_RENDERED: Rule = rule(
     "reveal",
     "configdocs",
 );
+
+pub(in crate::airship) static LIST_ACTIONS: Rule =
+    rule("workflow_orchestrator:list_actions", Viewer, "list", "actions");
+pub(in crate::airship) static CREATE_ACTION: Rule =
+    rule("workflow_orchestrator:create_action", Operator, "create", "actions");
+pub(in crate::airship) static GET_ACTION: Rule = rule("workflow_orchestrator:get_action", Viewer, "get", "actions");
+pub(in crate::airship) static GET_STEP: Rule = rule("workflow_orchestrator:get_action_step", Viewer, "get", "actions");
+pub(in crate::airship) static GET_STEP_LOGS: Rule =
+    rule("workflow_orchestrator:get_action_step_logs", Viewer, "get", "actions");
+pub(in crate::airship) static GET_ACTION_VALIDATION: Rule =
+    rule("workflow_orchestrator:get_action_validation", Viewer, "get", "actions");
+pub(in crate::airship) static CONTROL_ACTION: Rule = rule(
+    "workflow_orchestrator:invoke_action_control",
+    Operator,
+    "control",
+    "actions",
+);
+pub(in crate::airship) static WATCH_ACTIONS: Rule = rule("berth:watch_actions", Viewer, "watch", "actions");
+pub(in crate::airship) static LIST_WORKFLOWS: Rule =
+    rule("workflow_orchestrator:list_workflows", Viewer, "list", "actions");
+pub(in crate::airship) static GET_WORKFLOW: Rule = rule("workflow_orchestrator:get_workflow", Viewer, "get", "actions");
+pub(in crate::airship) static GET_NOTE: Rule = rule("workflow_orchestrator:get_notedetails", Viewer, "get", "actions");
+pub(in crate::airship) static GET_SITE_STATUSES: Rule =
+    rule("workflow_orchestrator:get_site_statuses", Viewer, "list", "nodes");
+/// An action needs the right to make actions, and this one for what it does.
+pub(in crate::airship) static RELABEL_ACTION: Rule = rule(
+    "workflow_orchestrator:action_relabel_nodes",
+    Operator,
+    "relabel",
+    "nodes",
+);
+
+pub(in crate::airship) static READ_TASK: Rule = rule("physical_provisioner:read_task", Viewer, "get", "tasks");
+pub(in crate::airship) static CREATE_TASK: Rule = rule("physical_provisioner:create_task", Operator, "create", "tasks");
+pub(in crate::airship) static DELETE_TASKS: Rule = rule("physical_provisioner:delete_tasks", Admin, "delete", "tasks");
+/// The same for tasks.
+pub(in crate::airship) static RELABEL_TASK: Rule =
+    rule("physical_provisioner:relabel_nodes", Operator, "relabel", "nodes");
+pub(in crate::airship) static READ_DATA: Rule = rule("physical_provisioner:read_data", Viewer, "list", "nodes");
+
+pub(in crate::airship) static UPDATE_NODE_LABELS: Rule = rule(
+    "kubernetes_provisioner:update_node_labels",
+    Operator,
+    "update",
+    "nodelabels",
+);
+pub(in crate::airship) static READ_NODE_LABELS: Rule = rule("berth:read_node_labels", Viewer, "get", "nodelabels");

@@ -17,7 +17,7 @@ pub(super) fn render(endpoints: &[Endpoint]) -> String {
     page.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     page.push_str("<meta name=\"viewport\" content=\"width=device-width\">\n<title>Berth API</title>\n");
     let _ = writeln!(page, "<style>{STYLE}</style>\n</head>\n<body>");
-    page.push_str("<h1>Berth API</h1>\n<p>Documents in revisions, and their staging. The same for programs: ");
+    page.push_str("<h1>Berth API</h1>\n<p>Documents in revisions, their staging, and relabelling as one action. The same for programs: ");
     page.push_str("<a href=\"/openapi.json\">/openapi.json</a>.</p>\n");
     for family in Family::ALL {
         let _ = writeln!(page, "<h2>{}</h2>", family.name());

@@ -1,10 +1,20 @@
 //! The forms of bodies.
 
+mod workflow;
+
 use serde_json::{Value, json};
 
 /// Every schema by name.
-#[expect(clippy::too_many_lines, reason = "a table of schemas")]
 pub(super) fn all() -> Value {
+    let mut schemas = documents();
+    if let Value::Object(schemas) = &mut schemas {
+        schemas.extend(workflow::all());
+    }
+    schemas
+}
+
+#[expect(clippy::too_many_lines, reason = "a table of schemas")]
+fn documents() -> Value {
     json!({
         "Documents": {
             "description": "A stream of documents, with `---` between them.",

@@ -1,0 +1,747 @@
+//! Actions, tasks and labels of nodes: documents, texts and codes.
+
+use berth_server::Auth;
+use berth_site::LabelJoin;
+use berth_workflow::WorkflowOptions;
+use serde_json::{Value, json};
+
+use crate::{
+    fixture::Reply,
+    relabelling::{JSON, Relabelling, SITE},
+};
+
+fn id(reply: &Reply) -> String {
+    reply.json()["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
+async fn a_relabelling_from_the_request_to_every_detail() {
+    let server = Relabelling::ready().await;
+    let made = server.relabel(&json!(["node1", "node2"])).await.expect(201);
+    let created = made.json();
+    let id = id(&made);
+    assert_eq!(id.len(), 26);
+    assert_eq!(
+        made.header("location"),
+        Some(format!("/api/v1.0/actions/{id}").as_str())
+    );
+    assert_eq!(created["name"], "update_labels");
+    assert_eq!(created["parameters"], json!({"target_nodes": ["node1", "node2"]}));
+    assert_eq!(created["dag_status"], "SCHEDULED");
+    assert_eq!(created["dag_id"], "update_labels");
+    assert_eq!(created["committed_rev_id"], 1);
+    assert_eq!(created["allow_intermediate_commits"], Value::Null);
+    assert_eq!(created["user"], "anonymous");
+    assert_eq!(
+        created["timestamp"].as_str().unwrap().len(),
+        "2017-09-24 19:05:43.603591".len()
+    );
+    assert_eq!(
+        created["dag_execution_date"].as_str().unwrap().len(),
+        "2017-09-24T19:05:49".len()
+    );
+
+    let action = server.ended(&id).await;
+    assert_eq!(action["action_lifecycle"], "Complete", "{action:#}");
+    assert_eq!(action["dag_status"], "success");
+    assert_eq!(action["progress"]["succeeded"], 2);
+    assert_eq!(
+        server.labels("node1").await,
+        [
+            "berth.dev/hardware-profile=hw",
+            "berth.dev/profile=defaults",
+            "berth.dev/rack=rack1",
+            "berth.dev/tag-masters=",
+            "ceph-osd=enabled",
+            "control-plane=enabled",
+            "kubernetes.io/hostname=node1",
+            "row=a",
+        ]
+    );
+    let node1 = &action["nodes"][0];
+    assert_eq!((&node1["name"], &node1["state"]), (&json!("node1"), &json!("success")));
+    assert_eq!(node1["diff"]["removed"], json!({"foo": "bar", "old": "yes"}));
+    assert_eq!(node1["diff"]["set"]["ceph-osd"], "enabled");
+    assert_eq!(node1["protected"], json!(["kubernetes.io/hostname"]));
+    let audit = action["command_audit"].as_array().unwrap();
+    assert_eq!(audit.len(), 1);
+    assert_eq!(
+        (&audit[0]["command"], &audit[0]["user"]),
+        (&json!("invoke"), &json!("anonymous"))
+    );
+    let notes = action["notes"].as_array().unwrap();
+    assert_eq!(notes[0]["note_val"], "Configdoc revision 1");
+    assert_eq!(notes[0]["assoc_id"], format!("action/{id}"));
+
+    // Targeted actions leave site-action tags alone.
+    let tags = server.api.get("revisions/1").await.yaml();
+    let tags: Vec<&String> = tags["tags"].as_object().unwrap().keys().collect();
+    assert_eq!(tags, ["committed", "site-action-success"]);
+
+    // Everything about it.
+    let list = server.api.get("actions").await.expect(200).json();
+    assert_eq!(list[0]["id"], id.as_str());
+    assert!(list[0].get("nodes").is_none());
+    let steps = list[0]["steps"].as_array().unwrap();
+    assert_eq!(steps[0]["index"], 1);
+    let relabelling = steps.last().unwrap();
+    assert_eq!(relabelling["id"], "relabel_nodes");
+    assert_eq!(relabelling["url"], format!("/actions/{id}/steps/relabel_nodes"));
+    let step = server
+        .api
+        .get(&format!("actions/{id}/steps/relabel_nodes"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!((&step["state"], &step["try_number"]), (&json!("success"), &json!(1)));
+    assert!(step["duration"].as_f64().is_some());
+    let logs = server
+        .api
+        .get(&format!("actions/{id}/steps/relabel_nodes/logs"))
+        .await
+        .expect(200);
+    assert!(logs.body.contains("node node1: success"), "{}", logs.body);
+    let note = notes[0]["note_id"].as_str().unwrap();
+    let note = server.api.get(&format!("notedetails/{note}")).await.expect(200);
+    assert_eq!(note.body, "Configdoc revision 1\n");
+    let workflows = server.api.get("workflows").await.expect(200).json();
+    let workflow = workflows[0]["workflow_id"].as_str().unwrap();
+    assert_eq!(workflow, format!("update_labels__{id}"));
+    let workflow = server
+        .api
+        .get(&format!("workflows/{workflow}"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(workflow["action_id"], id.as_str());
+    assert_eq!(server.api.get("workflows?since=2999-01-01").await.json(), json!([]));
+    let statuses = server.api.get("site_statuses").await.expect(200).json();
+    assert_eq!(
+        statuses["nodes_provision_status"][0],
+        json!({"hostname": "node1", "status": "Deployed"})
+    );
+
+    // The same as a task.
+    let task = action["task_id"].as_str().unwrap();
+    let task = server.api.get(&format!("tasks/{task}")).await.expect(200).json();
+    assert_eq!(
+        (&task["status"], &task["result"]["status"]),
+        (&json!("complete"), &json!("success"))
+    );
+    assert_eq!(task["action_id"], id.as_str());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
+async fn requests_are_refused_in_shipyards_order_and_words() {
+    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
+    let post = async |body: &str, kind: &str| {
+        let headers = [("Content-Type", kind)];
+        server.api.send("POST", "/api/v1.0/actions", &headers, Some(body)).await
+    };
+    let good = r#"{"name": "update_labels", "parameters": {"target_nodes": ["node1"]}}"#;
+    let targets = "The target_nodes parameter for this action should be a list with one or more string values \
+                   representing node names";
+    let path = "/api/v1.0/actions: ";
+    for (body, kind, title, description) in [
+        (
+            "",
+            JSON,
+            "Json body is required",
+            format!("{path}Bad input, no body provided"),
+        ),
+        (
+            good,
+            "text/plain",
+            "Json body is required",
+            format!("{path}Bad input, no body provided"),
+        ),
+        (
+            "[]",
+            JSON,
+            "JSON validation failed: [] is not of type 'object'",
+            "Failed validator: type : object".to_owned(),
+        ),
+        (
+            "{}",
+            JSON,
+            "JSON validation failed: 'name' is a required property",
+            "Failed validator: required : ['name']".to_owned(),
+        ),
+        (
+            r#"{"name": 5}"#,
+            JSON,
+            "JSON validation failed: 5 is not of type 'string'",
+            "Failed validator: type : string".to_owned(),
+        ),
+        (
+            r#"{"name": "update_labels", "parameters": null}"#,
+            JSON,
+            "JSON validation failed: None is not of type 'object'",
+            "Failed validator: type : object".to_owned(),
+        ),
+        (
+            r#"{"name": "deploy_site"}"#,
+            JSON,
+            "Unable to start action",
+            "Unsupported Action: deploy_site".to_owned(),
+        ),
+        (
+            r#"{"name": "update_labels"}"#,
+            JSON,
+            "Invalid target_nodes parameter",
+            targets.to_owned(),
+        ),
+        (
+            r#"{"name": "relabel_nodes", "parameters": {"target_nodes": []}}"#,
+            "application/json; charset=utf-8",
+            "Invalid target_nodes parameter",
+            targets.to_owned(),
+        ),
+        (
+            good,
+            JSON,
+            "No committed configdocs",
+            "Unable to locate a committed revision in Deckhand".to_owned(),
+        ),
+    ] {
+        let refused = post(body, kind).await.expect(400).json();
+        assert_eq!(refused["message"], title, "{body}");
+        assert_eq!(refused["reason"], description.as_str(), "{body}");
+        assert_eq!(refused["code"], "400 Bad Request");
+        assert_eq!(refused["kind"], "status");
+        assert_eq!(refused["details"]["errorCount"], 1);
+    }
+    let broken = post("{", JSON).await.expect(400).json();
+    assert_eq!(broken["message"], "JSON could not be decoded");
+    let reason = broken["reason"].as_str().unwrap();
+    assert!(reason.starts_with(&format!("{path}Invalid JSON in body: ")), "{reason}");
+
+    server.commit(SITE).await;
+    let refused = post(good, JSON).await.expect(400).json();
+    assert_eq!(refused["message"], "No site action");
+    server.site_action().await;
+    let unknown = server.relabel(&json!("node1, nodeX,node3")).await.expect(400).json();
+    assert_eq!(unknown["message"], "Unknown nodes");
+    let named: Vec<&str> = unknown["details"]["messageList"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(named, ["nodeX", "node3"]);
+    assert_eq!(
+        server.api.get("actions").await.json(),
+        json!([]),
+        "nothing refused was kept"
+    );
+
+    // The engine does not work, so the first one stays.
+    post(good, JSON).await.expect(201);
+    let conflict = post(good, JSON).await.expect(409).json();
+    assert_eq!(conflict["code"], "409 Conflict");
+    assert_eq!(conflict["message"], "Conflicting action");
+    assert!(
+        conflict["reason"]
+            .as_str()
+            .unwrap()
+            .contains("update_labels conflicts with scheduled update_labels")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_at_once_one_wins() {
+    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
+    server.commit(SITE).await;
+    server.site_action().await;
+    for _ in 0..5 {
+        let (node1, node2) = (json!("node1"), json!("node2"));
+        let (one, other) = tokio::join!(server.relabel(&node1), server.relabel(&node2));
+        let mut statuses = [one.status, other.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [201, 409]);
+        let winner = if one.status == 201 { &one } else { &other };
+        let stop = format!("actions/{}/control/stop", id(winner));
+        server.send("POST", &stop, None).await.expect(202);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_action_is_steered_and_every_word_is_filed() {
+    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
+    server.commit(SITE).await;
+    server.site_action().await;
+    let id = id(&server.relabel(&json!(["node1"])).await.expect(201));
+    let control = async |verb: &str| server.send("POST", &format!("actions/{id}/control/{verb}"), None).await;
+    let paused = control("pause").await.expect(202);
+    assert_eq!(paused.body, "");
+    let action = server.api.get(&format!("actions/{id}")).await.json();
+    assert_eq!(action["action_lifecycle"], "Paused");
+    let refused = control("pause").await.expect(409).json();
+    assert_eq!(refused["message"], "Unable to pause action");
+    assert_eq!(refused["reason"], "dag_run state must be running, but is paused");
+    control("unpause").await.expect(202);
+    let refused = control("retry").await.expect(409).json();
+    assert_eq!(refused["message"], "Unable to retry action");
+    control("stop").await.expect(202);
+    let refused = control("stop").await.expect(409).json();
+    assert_eq!(refused["reason"], "dag_run state must be running, but is failed");
+    control("retry").await.expect(202);
+    server.work();
+    assert_eq!(server.ended(&id).await["action_lifecycle"], "Complete");
+    let action = server.api.get(&format!("actions/{id}")).await.json();
+    let audit = action["command_audit"].as_array().unwrap();
+    let commands: Vec<&str> = audit.iter().map(|entry| entry["command"].as_str().unwrap()).collect();
+    assert_eq!(commands, ["invoke", "pause", "unpause", "stop", "retry"]);
+
+    let unknown = control("rewind").await.expect(404).json();
+    assert_eq!(
+        (&unknown["message"], &unknown["reason"]),
+        (&json!("Control not supported"), &json!("Unknown control rewind"))
+    );
+    let nobody = "01BTTMFVDKZFRJM80FGD7J1AKN";
+    for (path, title, description) in [
+        (
+            format!("actions/{nobody}"),
+            "Action not found",
+            format!("Unknown Action: {nobody}"),
+        ),
+        (
+            "actions/x".to_owned(),
+            "Action not found",
+            "Unknown Action: x".to_owned(),
+        ),
+        (
+            format!("actions/{nobody}/steps/x"),
+            "Action not found",
+            format!("Unknown action {nobody}"),
+        ),
+        (
+            format!("actions/{id}/steps/x"),
+            "Step not found",
+            "Unknown step x".to_owned(),
+        ),
+        (
+            format!("actions/{id}/validations/x"),
+            "Validation not found",
+            "Unknown validation x".to_owned(),
+        ),
+        (
+            "notedetails/x".to_owned(),
+            "Note not found",
+            "Unknown note x".to_owned(),
+        ),
+        (
+            "workflows/x".to_owned(),
+            "Workflow not found",
+            "Unknown workflow x".to_owned(),
+        ),
+    ] {
+        let missing = server.api.get(&path).await.expect(404).json();
+        assert_eq!(
+            (&missing["message"], &missing["reason"]),
+            (&json!(title), &json!(description)),
+            "{path}"
+        );
+    }
+    let short = server.api.get("actions/x/steps/y/logs").await.expect(400).json();
+    assert_eq!(short["message"], "Invalid Action ID!");
+    let missing = server
+        .send("POST", &format!("actions/{nobody}/control/stop"), None)
+        .await
+        .expect(404)
+        .json();
+    assert_eq!(missing["reason"], format!("Unknown action {nobody}"));
+    let wrong = server.api.get("site_statuses?filters=x").await.expect(400).json();
+    assert_eq!(
+        (&wrong["message"], &wrong["reason"]),
+        (&json!("Not a valid status filter"), &json!("filter x is not supported"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_says_everything_and_does_nothing() {
+    let server = Relabelling::ready().await;
+    let before = server.labels("node1").await;
+    let body = json!({"name": "update_labels", "parameters": {"target_nodes": "node1"}});
+    let dry = server
+        .send("POST", "actions?dry-run=true&strategy=owned", Some(&body))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!((&dry["kind"], &dry["strategy"]), (&json!("DryRun"), &json!("owned")));
+    assert_eq!(dry["nodes"][0]["name"], "node1");
+    assert_eq!(dry["nodes"][0]["diff"]["set"]["ceph-osd"], "enabled");
+    assert_eq!(
+        dry["nodes"][0]["diff"]["removed"],
+        json!({}),
+        "owned removes nothing that it did not set"
+    );
+    assert_eq!(server.labels("node1").await, before);
+    assert_eq!(server.api.get("actions").await.json(), json!([]));
+    let wrong = server
+        .send("POST", "actions?strategy=best", Some(&body))
+        .await
+        .expect(400)
+        .json();
+    assert_eq!(wrong["message"], "Invalid strategy parameter");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_is_gone_fails_alone_and_can_be_retried() {
+    let server = Relabelling::ready().await;
+    let more = SITE.replace("name: node2", "name: absent");
+    let absent = &more[more
+        .rfind("---\nschema: drydock/BaremetalNode/v1\nmetadata: {schema: metadata/Document/v1, name: absent")
+        .unwrap()..];
+    let absent = &absent[..absent[4..].find("---").unwrap() + 4];
+    server.commit(&format!("{SITE}{absent}")).await;
+    let id = id(&server.relabel(&json!(["absent", "node1"])).await.expect(201));
+    let action = server.ended(&id).await;
+    assert_eq!(action["action_lifecycle"], "Failed");
+    assert_eq!(action["nodes"][0]["state"], "failure");
+    assert_eq!(action["nodes"][0]["message"], "Node absent does not exist");
+    assert_eq!(action["nodes"][1]["state"], "success");
+    let task = server
+        .api
+        .get(&format!("tasks/{}", action["task_id"].as_str().unwrap()))
+        .await
+        .json();
+    assert_eq!(task["result"]["status"], "partial_success");
+    assert_eq!(task["result"]["failures"], json!(["absent"]));
+    let errors = server
+        .api
+        .get(&format!(
+            "tasks/{}?subtaskerrors=true",
+            action["task_id"].as_str().unwrap()
+        ))
+        .await
+        .json();
+    assert_eq!(errors["subtask_errors"].as_object().unwrap().len(), 1);
+
+    server.add_node("absent", &[]).await;
+    server
+        .send("POST", &format!("actions/{id}/control/retry"), None)
+        .await
+        .expect(202);
+    let action = server.ended(&id).await;
+    assert_eq!(action["action_lifecycle"], "Complete");
+    assert_eq!(
+        action["nodes"][1]["attempts"], 1,
+        "what had succeeded is not touched again"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages() {
+    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
+    server.commit(SITE).await;
+    server.site_action().await;
+    let mut ids = Vec::new();
+    for n in 0..7 {
+        let id = id(&server.relabel(&json!("node1")).await.expect(201));
+        match n {
+            // Nobody works yet.
+            0..3 => {
+                let stop = format!("actions/{id}/control/stop");
+                server.send("POST", &stop, None).await.expect(202);
+                if n == 2 {
+                    server.work();
+                }
+            }
+            _ => {
+                server.ended(&id).await;
+            }
+        }
+        ids.push(id);
+    }
+    let mut seen = Vec::new();
+    let mut path = "actions?limit=3".to_owned();
+    loop {
+        let page = server.api.get(&path).await.expect(200);
+        let list = page.json();
+        seen.extend(
+            list.as_array()
+                .unwrap()
+                .iter()
+                .map(|action| action["id"].as_str().unwrap().to_owned()),
+        );
+        let Some(marker) = page.header("x-next-marker") else {
+            break;
+        };
+        assert!(page.header("link").unwrap().contains(marker));
+        path = format!("actions?limit=3&marker={marker}");
+    }
+    let mut sorted = ids.clone();
+    sorted.sort_unstable_by(|a, b| b.cmp(a));
+    assert_eq!(seen, sorted);
+    let complete = server.api.get("actions?lifecycle=complete").await.expect(200).json();
+    assert_eq!(complete.as_array().unwrap().len(), 4);
+    let failed = server
+        .api
+        .get("actions?lifecycle=Failed,Paused&limit=2")
+        .await
+        .expect(200);
+    assert_eq!(failed.json().as_array().unwrap().len(), 2);
+    assert!(failed.header("x-next-marker").is_some());
+    for wrong in [
+        "limit=0",
+        "limit=1001",
+        "limit=x",
+        "marker=x",
+        "lifecycle=odd",
+        "verbosity=6",
+    ] {
+        server.api.get(&format!("actions?{wrong}")).await.expect(400);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
+async fn tasks_filters_and_nodes() {
+    let server = Relabelling::ready().await;
+    let filter = json!({"filter_set_type": "union", "filter_set": [{"filter_type": "union", "node_names": ["node1", "nobody"]}]});
+    let body = json!({"action": "relabel_nodes", "design_ref": "deckhand+http://x/api/v1.0/revisions/1/rendered-documents", "node_filter": filter});
+    let made = server.send("POST", "tasks", Some(&body)).await.expect(201);
+    let task = made.json();
+    let id = task["task_id"].as_str().unwrap().to_owned();
+    assert_eq!(made.header("location"), Some(format!("/api/v1.0/tasks/{id}").as_str()));
+    assert_eq!((&task["kind"], &task["status"]), (&json!("Task"), &json!("queued")));
+    assert_eq!(task["node_filter"], filter);
+    let subtask = task["subtask_id_list"][0].as_str().unwrap().to_owned();
+    let done = tokio::time::timeout(std::time::Duration::from_mins(1), async {
+        loop {
+            let task = server.api.get(&format!("tasks/{id}")).await.expect(200).json();
+            if task["status"] == "complete" {
+                return task;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    });
+    let done = done.await.unwrap();
+    assert_eq!(done["result"]["status"], "success");
+    assert_eq!(done["result"]["successes"], json!(["node1"]));
+    assert_eq!(done["result"]["details"]["messageList"][0]["context"], "node1");
+    let child = server.api.get(&format!("tasks/{subtask}")).await.expect(200).json();
+    assert_eq!(
+        (&child["action"], &child["parent_task_id"]),
+        (&json!("relabel_node"), &json!(id))
+    );
+    assert_eq!(child["outcome"]["name"], "node1");
+    let layers = server
+        .api
+        .get(&format!("tasks/{id}?layers=-1"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(layers["init_task_id"], id.as_str());
+    assert_eq!(layers[&subtask]["task_id"], subtask.as_str());
+    assert_eq!(
+        server
+            .api
+            .get("tasks")
+            .await
+            .expect(200)
+            .json()
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(server.api.get("actions").await.json(), json!([]), "a task is no action");
+
+    for (body, message) in [
+        (
+            json!({"action": "relabel_nodes"}),
+            "Task creation requires fields design_ref, action",
+        ),
+        (
+            json!({"design_ref": "x"}),
+            "Task creation requires fields design_ref, action",
+        ),
+        (
+            json!({"action": "deploy_nodes", "design_ref": "x"}),
+            "Unsupported action deploy_nodes",
+        ),
+        (
+            json!({"action": "relabel_nodes", "design_ref": "x", "node_filter": ["a"]}),
+            "Invalid node_filter: node_filter: must be a dictionary with keys 'filter_set_type' and 'filter_set', not a list",
+        ),
+        (
+            json!({"action": "relabel_nodes", "design_ref": "http://x/revisions/7/rendered-documents"}),
+            "design_ref names revision 7, but labels come from the committed revision 1",
+        ),
+    ] {
+        let refused = server.send("POST", "tasks", Some(&body)).await.expect(400).json();
+        assert_eq!(refused["message"], message);
+        assert_eq!((&refused["type"], &refused["retry"]), (&json!("error"), &json!(false)));
+    }
+    for id in [
+        "nothing",
+        "0f0e0d0c-0b0a-4908-8706-050400000000",
+        &format!("{}9", &subtask[..35]),
+    ] {
+        let missing = server.api.get(&format!("tasks/{id}")).await.expect(404).json();
+        assert_eq!(missing["message"], format!("Task {id} does not exist"));
+    }
+
+    let select = async |filter: &Value| {
+        let body = json!({"design_ref": "x", "node_filter": filter});
+        server.send("POST", "nodefilter", Some(&body)).await
+    };
+    assert_eq!(select(&Value::Null).await.expect(200).json(), json!(["node1", "node2"]));
+    assert_eq!(select(&filter).await.json(), json!(["node1"]));
+    let labels = json!({"filter_set_type": "union", "filter_set": [
+        {"filter_type": "union", "node_labels": {"control-plane": "enabled", "label-n": "some-value"}},
+    ]});
+    assert_eq!(select(&labels).await.json(), json!(["node2"]), "all of them");
+    let racks =
+        json!({"filter_set_type": "union", "filter_set": [{"filter_type": "union", "rack_labels": {"row": "a"}}]});
+    assert_eq!(select(&racks).await.json(), json!(["node1"]));
+    let missing = server
+        .send("POST", "nodefilter", Some(&json!({})))
+        .await
+        .expect(400)
+        .json();
+    assert_eq!(missing["message"], "Missing input required value: design_ref");
+
+    server.add_node("stranger", &[("a", "b")]).await;
+    let nodes = server.api.get("nodes").await.expect(200).json();
+    let names: Vec<&str> = nodes
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| node["hostname"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["node1", "node2", "stranger"]);
+    assert_eq!(
+        (&nodes[0]["rack"], &nodes[0]["status_name"]),
+        (&json!("rack1"), &json!("Present"))
+    );
+    assert_eq!(nodes[2]["is_declared"], false);
+
+    let purged = server.api.delete("tasks?days=0").await.expect(200).json();
+    assert_eq!(purged, json!({"removed": 1}));
+    server.api.get(&format!("tasks/{id}")).await.expect(404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_several_labels_is_enough_where_the_server_is_told_so() {
+    let options = WorkflowOptions {
+        label_join: LabelJoin::Any,
+        ..WorkflowOptions::default()
+    };
+    let server = Relabelling::empty(Auth::None, options).await;
+    server.commit(SITE).await;
+    let body = json!({"design_ref": "x", "node_filter": {"filter_set_type": "union", "filter_set": [
+        {"filter_type": "union", "node_labels": {"control-plane": "enabled", "label-n": "some-value"}},
+    ]}});
+    let selected = server.send("POST", "nodefilter", Some(&body)).await.expect(200).json();
+    assert_eq!(selected, json!(["node1", "node2"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_of_a_node() {
+    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
+    server.label("node1", "k8s.ovn.org/x", "1").await;
+    let revision = server.cluster.cluster().revision();
+    let body = json!({"label-a": "true", "foo": "baz"});
+    let dry = server
+        .send("PUT", "node-labels/node1?dry-run=true", Some(&body))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(dry["details"]["dryRun"], true);
+    assert_eq!(server.cluster.cluster().revision(), revision, "nothing was written");
+    let put = server
+        .send("PUT", "node-labels/node1", Some(&body))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(dry["details"]["diff"], put["details"]["diff"]);
+    assert_eq!(
+        put["details"]["diff"],
+        json!({"set": {"label-a": "true"}, "changed": {"foo": {"from": "bar", "to": "baz"}}, "removed": {"old": "yes"}})
+    );
+    assert_eq!(
+        put["details"]["protected"],
+        json!(["k8s.ovn.org/x", "kubernetes.io/hostname"])
+    );
+    for (key, value) in [
+        ("kind", "Status"),
+        ("status", "Success"),
+        ("message", ""),
+        ("reason", "Update node labels"),
+        ("code", "200 OK"),
+    ] {
+        assert_eq!(put[key], value, "{key}");
+    }
+    assert_eq!(
+        server.labels("node1").await,
+        [
+            "foo=baz",
+            "k8s.ovn.org/x=1",
+            "kubernetes.io/hostname=node1",
+            "label-a=true"
+        ]
+    );
+    let revision = server.cluster.cluster().revision();
+    server.send("PUT", "node-labels/node1", Some(&body)).await.expect(200);
+    assert_eq!(
+        server.cluster.cluster().revision(),
+        revision,
+        "nothing changes, so nothing is written"
+    );
+    let shown = server.api.get("node-labels/node1").await.expect(200).json();
+    assert_eq!(shown["owned"], json!(["foo", "label-a"]));
+    assert_eq!(shown["declared"], Value::Null);
+
+    // Promenade wipes what is somebody else's and keeps what it should remove.
+    let promenade = server
+        .send(
+            "PUT",
+            "node-labels/node1?strategy=promenade&dry-run=true",
+            Some(&json!({})),
+        )
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(
+        promenade["details"]["diff"]["removed"],
+        json!({"foo": "baz", "k8s.ovn.org/x": "1", "label-a": "true"})
+    );
+
+    for (body, title, part) in [
+        (Some("[]"), "Invalid Input Error", "Missing input: labels dict"),
+        (None, "Invalid Input Error", "Missing input: labels dict"),
+        (Some("{"), "JSON could not be decoded", "Invalid JSON in body"),
+        (
+            Some(r#"{"a": 1}"#),
+            "Invalid Input Error",
+            "a: the value must be a string, not 1",
+        ),
+        (
+            Some(r#"{"good": "1", "not good": "1"}"#),
+            "Invalid Input Error",
+            "not good",
+        ),
+        (Some(r#"{"good": "no/good"}"#), "Invalid Input Error", "good"),
+    ] {
+        let refused = server
+            .api
+            .send("PUT", "/api/v1.0/node-labels/node1", &[("Content-Type", JSON)], body)
+            .await;
+        let refused = refused.expect(400).json();
+        assert_eq!(refused["message"], title, "{body:?}");
+        assert!(refused["reason"].as_str().unwrap().contains(part), "{refused}");
+    }
+    assert_eq!(server.cluster.cluster().revision(), revision, "the rest is untouched");
+    let missing = server
+        .send("PUT", "node-labels/nobody", Some(&json!({})))
+        .await
+        .expect(404)
+        .json();
+    assert_eq!(missing["message"], "Node not found");
+    server.api.get("node-labels/nobody").await.expect(404);
+}
