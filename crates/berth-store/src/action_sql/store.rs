@@ -1,6 +1,7 @@
 //! Actions in a database. Both back ends have this file as a module of theirs: the statements are the same, and what
 //! differs is in the names that come from above.
 
+mod checking;
 mod rows;
 mod writes;
 
@@ -18,6 +19,7 @@ use crate::{
     error::Error,
     rows::number,
 };
+pub(super) use checking::check;
 use rows::{action_row, column, note_row, subtask_row};
 
 /// Greater than every identifier.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use berth_documents::deckhand::Identity;
 use sqlx::{PgConnection, PgPool, Row as _};
 
-use super::column;
+use super::{actions, column};
 use crate::{
     check::{CheckReport, CheckedBody, CheckedVersion, Checker},
     error::Error,
@@ -26,6 +26,7 @@ pub(super) async fn check(connection: &mut PgConnection, keys: SealingKeys) -> R
         checker.revision(row.try_get(0).map_err(column)?, row.try_get(1).map_err(column)?);
     }
     check_bodies(connection, &mut checker).await?;
+    actions::check(connection, &mut checker).await?;
     for row in sqlx::query(
         "SELECT id, schema, layer, name, bucket, revision, valid_from, valid_to, fork, data, metadata FROM versions",
     )

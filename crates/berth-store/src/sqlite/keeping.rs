@@ -11,7 +11,7 @@ use sqlx::{
     ConnectOptions as _, Connection as _, Row as _, SqliteConnection, SqlitePool, sqlite::SqliteConnectOptions,
 };
 
-use super::column;
+use super::{actions, column};
 use crate::{
     check::{CheckReport, CheckedBody, CheckedVersion, Checker},
     error::Error,
@@ -50,6 +50,7 @@ pub(super) async fn check(connection: &mut SqliteConnection, keys: SealingKeys) 
         checker.revision(row.try_get(0).map_err(column)?, row.try_get(1).map_err(column)?);
     }
     check_bodies(connection, &mut checker).await?;
+    actions::check(connection, &mut checker).await?;
     for row in sqlx::query(
         "SELECT id, schema, layer, name, bucket, revision, valid_from, valid_to, fork, data, metadata FROM versions",
     )

@@ -310,3 +310,35 @@ async fn rotten_bytes_are_noticed() {
         store.close().await;
     }
 }
+
+#[tokio::test]
+async fn actions_that_do_not_fit_together_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("berth.db");
+    let store = SqliteStore::open(&path, keys(1)).await.unwrap();
+    let action = crate::actions::action(1, &["a", "b"]);
+    berth_store::ActionStore::create_action(&store, &action).await.unwrap();
+    assert_eq!(store.check().await.unwrap().problems, []);
+    execute(
+        &path,
+        "UPDATE actions SET queued = 1, state = 'success'; UPDATE subtasks SET state = 'success' WHERE node = 'a'",
+    )
+    .await;
+    let problems: Vec<String> = store
+        .check()
+        .await
+        .unwrap()
+        .problems
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let id = action.id;
+    assert_eq!(
+        problems,
+        [
+            format!("action {id}: a node has ended without an outcome, or is worked on by nobody"),
+            format!("action {id}: it has ended and has not"),
+            format!("action {id}: its counts are not those of its nodes"),
+        ]
+    );
+}

@@ -23,6 +23,7 @@ macro_rules! on_all_stores {
                 async fn $case() {
                     if let Some(stored) = super::Stored::start(Kind::$kind).await {
                         super::$case(stored.store.as_ref()).await;
+                        assert_eq!(stored.store.check().await.unwrap().problems, []);
                     }
                 }
             )*

@@ -187,6 +187,7 @@ fn compare(kind: Kind, cases: u32) {
                 );
             }
             assert_eq!(found.state().await, expected.state().await);
+            assert_eq!(stored.store.check().await.unwrap().problems, []);
         });
         Ok(())
     });
