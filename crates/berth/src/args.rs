@@ -76,9 +76,7 @@ pub(crate) use self::{
     revisions::{RevisionsArgs, RollbackArgs, ShowArgs, TagArgs},
     rollout::{RolloutArgs, RolloutCommand, RolloutPlanArgs},
     selector::SelectorArgs,
-    serve::{
-        IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, RelabellingArgs, ServeArgs, ServedCluster,
-    },
+    serve::{IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, RelabellingArgs, ServeArgs},
     server::ServerArgs,
     shipyard::{
         ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,

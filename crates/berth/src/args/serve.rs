@@ -49,8 +49,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_names = ["WAY", "FILE"], num_args = 1..=2, requires = "listen")]
     pub(crate) auth: Vec<String>,
 
-    #[command(flatten)]
-    pub(crate) cluster: ServedCluster,
+    /// Serve documents alone, even where a cluster could be found
+    #[arg(long, requires = "listen", conflicts_with_all = ["cluster_kubeconfig", "cluster_context"])]
+    pub(crate) no_cluster: bool,
 
     #[command(flatten)]
     pub(crate) relabelling: RelabellingArgs,
@@ -60,32 +61,6 @@ pub(crate) struct ServeArgs {
 
     #[command(flatten)]
     pub(crate) ignition: IgnitionServerOptions,
-}
-
-/// The cluster whose Nodes the API labels.
-#[derive(Debug, Args)]
-pub(crate) struct ServedCluster {
-    /// Kubeconfig of the cluster whose Nodes the API labels; without it $KUBECONFIG, ~/.kube/config or the pod's service account
-    #[arg(
-        id = "cluster_kubeconfig",
-        long = "cluster-kubeconfig",
-        value_name = "FILE",
-        requires = "listen"
-    )]
-    pub(crate) kubeconfig: Option<PathBuf>,
-
-    /// The context of that kubeconfig
-    #[arg(
-        id = "cluster_context",
-        long = "cluster-context",
-        value_name = "NAME",
-        requires = "listen"
-    )]
-    pub(crate) context: Option<String>,
-
-    /// Serve documents alone, even where a cluster could be found
-    #[arg(long, requires = "listen", conflicts_with_all = ["cluster_kubeconfig", "cluster_context"])]
-    pub(crate) no_cluster: bool,
 }
 
 /// How the API relabels nodes.
@@ -160,6 +135,8 @@ Examples:
   berth ignition-server --from-cluster --ignition-listen 0.0.0.0:22623 \\
     --tls-cert server.crt --tls-key server.key --tokens tokens.json",
     mut_group("listeners", |group| group.required(true)),
+    mut_arg("cluster_kubeconfig", |arg| arg.requires("from_cluster")),
+    mut_arg("cluster_context", |arg| arg.requires("from_cluster")),
     mut_group("source", |group| group.required(true))
 )]
 pub(crate) struct IgnitionServerArgs {
@@ -186,12 +163,12 @@ pub(crate) struct IgnitionServerOptions {
     #[arg(long)]
     pub(crate) from_cluster: bool,
 
-    /// The kubeconfig of that cluster; without it $KUBECONFIG, ~/.kube/config or the pod's service account
-    #[arg(long, value_name = "FILE", requires = "from_cluster")]
+    /// Kubeconfig of the cluster; without it $KUBECONFIG, ~/.kube/config or the pod's service account
+    #[arg(long, value_name = "FILE")]
     pub(crate) cluster_kubeconfig: Option<PathBuf>,
 
     /// The context of that kubeconfig
-    #[arg(long, value_name = "NAME", requires = "from_cluster")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) cluster_context: Option<String>,
 
     /// Address and port for TLS; port 0 takes any free one

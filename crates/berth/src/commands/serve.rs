@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ignition_server::{self, Ready, stop_signal};
 use crate::{
-    args::{RelabellingArgs, ServeArgs, ServedCluster, StrategyName},
+    args::{RelabellingArgs, ServeArgs, StrategyName},
     cluster::unreachable,
     database::{self, IfMissing},
     exit::Exit,
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     let api = match api.zip(repository) {
         None => None,
         Some(((address, way), (repository, database))) => {
-            let cluster = runtime.block_on(cluster(&args.cluster))?;
+            let cluster = runtime.block_on(cluster(args))?;
             let auth = auth(way, cluster.as_ref().map_err(String::as_str))?;
             let rules: Arc<dyn DocumentRules> = Arc::new(SiteRules {
                 flavour: args.ignition.flavour.typed(),
@@ -178,12 +178,13 @@ fn auth(way: Way, cluster: Result<&Client, &str>) -> Result<Auth, Failure> {
 }
 
 /// The cluster whose Nodes are labelled, or why there is none. A server without one serves documents.
-async fn cluster(args: &ServedCluster) -> Result<Result<Client, String>, Failure> {
+async fn cluster(args: &ServeArgs) -> Result<Result<Client, String>, Failure> {
     if args.no_cluster {
         return Ok(Err("the server was started with --no-cluster".to_owned()));
     }
-    let is_named = args.kubeconfig.is_some() || args.context.is_some();
-    match connect(args.kubeconfig.as_deref(), args.context.as_deref()).await {
+    let (kubeconfig, context) = (&args.ignition.cluster_kubeconfig, &args.ignition.cluster_context);
+    let is_named = kubeconfig.is_some() || context.is_some();
+    match connect(kubeconfig.as_deref(), context.as_deref()).await {
         Ok(client) => Ok(Ok(client)),
         // Who names a cluster means it.
         Err(error) if is_named => Err(unreachable(error)),
