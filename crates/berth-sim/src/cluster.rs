@@ -11,6 +11,7 @@ mod react;
 mod reviews;
 mod update;
 mod watch;
+mod webhooks;
 
 use std::{
     collections::HashMap,

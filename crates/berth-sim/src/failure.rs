@@ -225,6 +225,27 @@ impl Failure {
         Self::new(429, "TooManyRequests", message).about(json!({"causes": causes}))
     }
 
+    /// A webhook says no, with its own status or none.
+    pub(crate) fn denied_by_webhook(webhook: &str, status: Option<&Value>) -> Self {
+        let text = |key: &str| status.and_then(|status| status.get(key)).and_then(Value::as_str);
+        let denied = format!("admission webhook \"{webhook}\" denied the request");
+        let message = match (text("message"), text("reason")) {
+            (Some(message), _) if !message.is_empty() => format!("{denied}: {message}"),
+            (_, Some(reason)) if !reason.is_empty() => format!("{denied}: {reason}"),
+            _ => format!("{denied} without explanation"),
+        };
+        let code = status.and_then(|status| status.get("code")).and_then(Value::as_u64);
+        // A refusal is never told with a code that means success.
+        let code = code.and_then(|code| u16::try_from(code).ok()).unwrap_or(400).max(400);
+        let reason = match text("reason") {
+            Some("Forbidden") => "Forbidden",
+            Some("Invalid") => "Invalid",
+            Some("Conflict") => "Conflict",
+            _ => "",
+        };
+        Self::new(code, reason, message)
+    }
+
     /// Something is wrong here and not with the client.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(

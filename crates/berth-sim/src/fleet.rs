@@ -6,6 +6,7 @@
 
 mod daemon;
 mod kubelet;
+mod lifecycle;
 mod steps;
 
 pub use steps::UnknownMachine;
@@ -165,6 +166,8 @@ pub struct Fleet {
     by_name: BTreeMap<String, usize>,
     due: BinaryHeap<Reverse<Due>>,
     sequence: u64,
+    /// When leases are looked at next.
+    look_at: i64,
     chance: crate::ids::Ids,
     approves: bool,
     ignition: Option<IgnitionSource>,
@@ -176,6 +179,7 @@ impl Fleet {
     pub fn new(cluster: Cluster, time: SimulatedTime, flavour: Flavour, seed: u64) -> Self {
         Self {
             start: time.now(),
+            look_at: time.now(),
             cluster,
             time,
             flavour,
@@ -299,10 +303,19 @@ impl Fleet {
     /// Lets time pass, with everything that is due in it.
     pub async fn run(&mut self, seconds: i64) {
         let until = self.time.now().saturating_add(seconds);
-        while let Some(Reverse(next)) = self.due.peek().copied() {
-            if next.at > until {
-                break;
+        loop {
+            let next = self
+                .due
+                .peek()
+                .map(|Reverse(next)| *next)
+                .filter(|next| next.at <= until);
+            if self.look_at <= next.map_or(until, |next| next.at) {
+                self.time.set(self.look_at.max(self.time.now()));
+                self.look_at = self.time.now().saturating_add(lifecycle::LOOK_EVERY);
+                self.look_at_leases().await;
+                continue;
             }
+            let Some(next) = next else { break };
             self.due.pop();
             self.time.set(next.at.max(self.time.now()));
             let current = self

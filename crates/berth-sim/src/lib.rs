@@ -10,6 +10,9 @@
 //!                                             └─ access, admission
 //! ```
 //!
+//! Admission webhooks are asked, by their `clientConfig.url`. Admission policies and validation rules in CEL are stored and
+//! not run.
+//!
 //! [`Fleet`] is machines on a cluster in simulated time, and [`play`] plays a scenario on them.
 //!
 //! [`Cluster`] is everything that a request does and knows nothing of HTTP. [`ApiServer`] serves one on loopback, and

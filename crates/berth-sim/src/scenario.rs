@@ -195,6 +195,7 @@ fn show(fleet: &mut Fleet) -> Result<(), crate::failure::Failure> {
             .collect();
         let ready = match condition(&node, "Ready") {
             "True" => "Ready",
+            "Unknown" => "Unknown",
             _ => "not ready",
         };
         fleet.tell("", &format!("Node {}: {ready}, {}", name(&node), labels.join(" ")));

@@ -196,7 +196,9 @@ impl Engine {
         if !leads {
             return;
         }
-        if self.documents_changed || self.state.berths_changed {
+        // Berths that come one after the other, as when a site is new, are compared once and not once each: every comparison
+        // looks at the whole site.
+        if self.documents_changed || (self.state.berths_changed && self.jobs.is_empty()) {
             self.documents_changed = false;
             self.state.berths_changed = false;
             self.reserve();
@@ -284,6 +286,11 @@ impl Engine {
             .cloned()
             .collect();
         for name in open {
+            // It is decided when its Node is settled. Until then it is not read again and again: many may wait at once.
+            let waits = |node: &str| self.busy.contains(node) || self.state.dirty.contains(node);
+            if self.state.node_of_request(&name).is_some_and(waits) {
+                continue;
+            }
             let verdict = match self.state.certificate(&name) {
                 Some(CertificateDecision::Approve { node }) => {
                     let settled = self.state.nodes.contains_key(&node)

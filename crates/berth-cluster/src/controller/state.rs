@@ -37,6 +37,8 @@ pub(super) struct State {
     pools: BTreeMap<String, Value>,
     certificates: HashMap<String, CertificateRequest>,
     certificates_by_node: HashMap<String, BTreeSet<String>>,
+    /// The node of each request. Finding it means reading the request, which is done once.
+    node_of_request: HashMap<String, String>,
     /// Certificate requests that nobody has decided.
     pub(super) undecided: BTreeSet<String>,
     tokens: HashMap<String, String>,
@@ -121,6 +123,11 @@ impl State {
         self.berths_of(node)
             .first()
             .is_some_and(|berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none())
+    }
+
+    /// The node that a certificate request is for.
+    pub(super) fn node_of_request(&self, name: &str) -> Option<&str> {
+        self.node_of_request.get(name).map(String::as_str)
     }
 
     /// What to do about a certificate request.
@@ -305,6 +312,7 @@ impl State {
                 self.synced.certificates = true;
                 self.certificates.clear();
                 self.certificates_by_node.clear();
+                self.node_of_request.clear();
                 self.undecided.clear();
                 for request in all {
                     self.certificate_seen(request);
@@ -314,7 +322,8 @@ impl State {
             Seen::Gone(request) => {
                 self.undecided.remove(&request.name);
                 self.certificates.remove(&request.name);
-                if let Some(names) = request.node().and_then(|node| self.certificates_by_node.get_mut(&node)) {
+                let node = self.node_of_request.remove(&request.name);
+                if let Some(names) = node.and_then(|node| self.certificates_by_node.get_mut(&node)) {
                     names.remove(&request.name);
                 }
             }
@@ -334,6 +343,7 @@ impl State {
             .entry(node.clone())
             .or_default()
             .insert(request.name.clone());
+        self.node_of_request.insert(request.name.clone(), node.clone());
         self.certificates.insert(request.name.clone(), request);
         self.dirty.insert(node);
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Caller, Cluster, WriteOptions, Written, events,
     metadata::{check_metadata, decode},
+    webhooks::Admission,
 };
 use crate::{
     admission::node_restriction,
@@ -60,7 +61,14 @@ impl Cluster {
         }
         self.complete_metadata(hit, &mut object, managers);
         self.prepare(hit, &mut object, caller);
-        let mut object = self.mutate(hit, None, object, options, caller, &mut warnings).await?;
+        let admission = Admission {
+            hit,
+            subresource: "",
+            old: None,
+            options,
+            caller,
+        };
+        let mut object = self.mutate(admission, object, &mut warnings).await?;
         let full_name = hit.resource.full_name();
         let place = Place::new(namespace(&object), name(&object));
         if managers == Managers::Note {
@@ -81,8 +89,7 @@ impl Cluster {
             ));
         }
         node_restriction(self.0.flavour, &caller.identity, hit, None, Some(&object))?;
-        self.approve(hit, None, Some(&object), options, caller, &mut warnings)
-            .await?;
+        self.approve(admission, Some(&object), &mut warnings).await?;
         events::kept(hit, &mut object);
         let object = if options.dry_run {
             if self.stored(&hit.resource, &place).is_some() {

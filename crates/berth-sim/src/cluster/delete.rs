@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::{Caller, Cluster, DeleteOptions, ListOptions, WriteOptions, events, seconds};
+use super::{Caller, Cluster, DeleteOptions, ListOptions, WriteOptions, events, seconds, webhooks::Admission};
 use crate::{
     admission::node_restriction,
     failure::Failure,
@@ -47,8 +47,14 @@ impl Cluster {
                 dry_run: options.dry_run,
                 ..WriteOptions::default()
             };
-            self.approve(hit, Some(&shown), None, &write, caller, &mut Vec::new())
-                .await?;
+            let admission = Admission {
+                hit,
+                subresource: "",
+                old: Some(&shown),
+                options: &write,
+                caller,
+            };
+            self.approve(admission, None, &mut Vec::new()).await?;
             if hit.resource.kind == "Namespace" && namespace(&live).is_empty() && NEVER_DELETED.contains(&name(&live)) {
                 return Err(Failure::forbidden(
                     &full_name,

@@ -1,16 +1,12 @@
-//! Questions that are answered and not kept: who has this token, who may do this, and what the admission says.
-
-use std::sync::Arc;
+//! Questions that are answered and not kept: who has this token and who may do this.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::{Caller, Cluster, WriteOptions};
+use super::{Caller, Cluster};
 use crate::{
     access::{Attempt, Identity, NODE_USER_PREFIX, may},
-    failure::Failure,
     object::{as_map, at, items, text},
-    resources::Hit,
 };
 
 /// The node that a certificate request is for.
@@ -69,34 +65,6 @@ impl Cluster {
         };
         as_map(&mut answer).insert("status".to_owned(), status);
         Some(answer)
-    }
-
-    /// Lets the mutating admission change an object before it is written.
-    #[expect(clippy::unused_async, reason = "webhooks are asked over the network")]
-    pub(super) async fn mutate(
-        &self,
-        _hit: &Hit,
-        _old: Option<&Arc<Value>>,
-        object: Value,
-        _options: &WriteOptions,
-        _caller: &Caller,
-        _warnings: &mut Vec<String>,
-    ) -> Result<Value, Failure> {
-        Ok(object)
-    }
-
-    /// Lets the validating admission refuse a write.
-    #[expect(clippy::unused_async, reason = "webhooks are asked over the network")]
-    pub(super) async fn approve(
-        &self,
-        _hit: &Hit,
-        _old: Option<&Arc<Value>>,
-        _new: Option<&Value>,
-        _options: &WriteOptions,
-        _caller: &Caller,
-        _warnings: &mut Vec<String>,
-    ) -> Result<(), Failure> {
-        Ok(())
     }
 }
 

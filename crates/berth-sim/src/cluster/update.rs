@@ -9,6 +9,7 @@ use super::{
     create::{Managers, manager},
     events,
     metadata::{asks_for_other, check_immutable, check_metadata, decode, generation},
+    webhooks::Admission,
 };
 use crate::{
     admission::node_restriction,
@@ -241,9 +242,14 @@ impl Cluster {
             ));
         }
         self.keep(target, &old, &mut new, managers);
-        let mut new = self
-            .mutate(hit, Some(&old), new, options, caller, &mut warnings)
-            .await?;
+        let admission = Admission {
+            hit,
+            subresource,
+            old: Some(&old),
+            options,
+            caller,
+        };
+        let mut new = self.mutate(admission, new, &mut warnings).await?;
         if managers == Managers::Note {
             let manager = manager(hit, options, caller, subresource);
             record_update(&hit.version().schema, Some(&old), &mut new, &manager, &self.now_text());
@@ -263,8 +269,7 @@ impl Cluster {
             ));
         }
         node_restriction(self.0.flavour, &caller.identity, hit, Some(&old), Some(&new))?;
-        self.approve(hit, Some(&old), Some(&new), options, caller, &mut warnings)
-            .await?;
+        self.approve(admission, Some(&new), &mut warnings).await?;
         let written = |object: &Arc<Value>, warnings| Written {
             object: events::shown(hit, object),
             warnings,

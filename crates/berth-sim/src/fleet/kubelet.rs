@@ -11,7 +11,7 @@ use crate::{
     cluster::{Caller, Target, WriteOptions},
     failure::Failure,
     machine::certificate_request,
-    object::{at, text, uid},
+    object::{at, condition, text, uid},
     patch::PatchKind,
     storage::Place,
 };
@@ -253,7 +253,8 @@ impl Fleet {
         let hit = self.cluster.find("", "v1", "nodes")?;
         let place = Place::new("", name);
         let found = self.cluster.get(&hit, &place)?;
-        if at(&found, &["status", "nodeInfo"]).is_some() {
+        let silent = condition(&found, "Ready") == "Unknown";
+        if at(&found, &["status", "nodeInfo"]).is_some() && !silent {
             return Ok(found);
         }
         let target = Target {
@@ -266,6 +267,10 @@ impl Fleet {
             .cluster
             .patch(target, PatchKind::Strategic, &patch, &WriteOptions::default(), caller)
             .await?;
+        if silent {
+            self.tell("cluster", &format!("hears of {name} again"));
+            self.mark(name, false).await;
+        }
         Ok(written.object)
     }
 

@@ -9,5 +9,7 @@ mod ignition;
 mod kube_rs;
 mod kubectl;
 mod program;
+mod promises;
 mod restart;
 mod scenarios;
+mod webhooks;
