@@ -1,5 +1,6 @@
 //! The embedded API as its clients see it.
 #![expect(
+    clippy::panic,
     clippy::unwrap_used,
     clippy::print_stderr,
     reason = "these are tests: helpers may fail them, and tell what did not run"

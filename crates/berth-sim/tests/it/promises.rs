@@ -3,7 +3,7 @@
 //! Controllers work beside the machines, so nothing here depends on when they do: a scenario waits until something is so,
 //! and shows what is there then.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{fmt::Write as _, path::Path, sync::Arc, time::Duration};
 
 use berth_cluster::{
     api::{CrdSet, crds},
@@ -190,7 +190,8 @@ impl World {
         for _ in 0..LOOKS {
             if self.is_so(name, what) {
                 let node = self.node(name);
-                self.uid = node.map_or_else(String::new, |node| node["metadata"]["uid"].to_string());
+                let uid = node.as_ref().and_then(|node| node["metadata"]["uid"].as_str());
+                uid.unwrap_or_default().clone_into(&mut self.uid);
                 return;
             }
             self.fleet.run(1).await;
@@ -228,7 +229,7 @@ impl World {
             }
             ["no-label", key] => node.is_some() && label(key).is_none(),
             ["pool", pool] => berth.as_ref().is_some_and(|berth| berth["status"]["pool"] == *pool),
-            ["another-node"] => node.is_some_and(|node| node["metadata"]["uid"].to_string() != self.uid),
+            ["another-node"] => node.is_some_and(|node| node["metadata"]["uid"].as_str() != Some(&self.uid)),
             ["no-berth"] => berth.is_none(),
             ["remembers", key] => berth.is_some_and(|berth| berth["status"]["removedLabels"].get(*key).is_some()),
             ["annotation", key] => node.is_some_and(|node| node["metadata"]["annotations"].get(*key).is_some()),
@@ -276,8 +277,7 @@ impl World {
             }
             None => "none".to_owned(),
         };
-        self.transcript
-            .push_str(&format!("    Berth {name}: {berth}\n    Node {name}: {node}\n"));
+        writeln!(self.transcript, "    Berth {name}: {berth}\n    Node {name}: {node}").unwrap();
     }
 }
 
