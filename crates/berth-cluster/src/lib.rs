@@ -21,10 +21,12 @@ pub mod lease;
 pub mod names;
 pub mod observe;
 pub mod pools;
+mod request;
 mod summary;
 mod view;
 
 pub use connect::{ConnectError, connect};
 pub use documents::{DocumentKind, ROUTER_LABEL, Snapshot, follow_documents, list_documents};
+pub use request::request_node;
 pub use summary::{BerthSummary, PoolSummary, Summary, summarize, summary};
 pub use view::NodeView;

@@ -35,6 +35,8 @@ pub struct NodeView {
     pub provider_id: Option<String>,
     /// `status.nodeInfo.systemUUID`.
     pub system_uuid: Option<String>,
+    /// A MAC address of the machine, where its network plugin shows one. Nodes themselves carry none.
+    pub mac_address: Option<String>,
     /// Whether a kubelet has reported its version, and so runs or ran on this very object.
     pub has_kubelet: bool,
 }
@@ -46,6 +48,7 @@ impl From<Node> for NodeView {
         let status = node.status.unwrap_or_default();
         let conditions = conditions(&status);
         let info = status.node_info;
+        let mac_address = metadata.annotations.as_ref().and_then(gateway_mac);
         let kept = |key: &String| key.starts_with("berth.dev/") || key.starts_with(names::MACHINE_CONFIG_PREFIX);
         Self {
             name: metadata.name.unwrap_or_default(),
@@ -60,6 +63,7 @@ impl From<Node> for NodeView {
                 .into_iter()
                 .filter(|(key, _)| kept(key))
                 .collect(),
+            mac_address,
             taints: spec.taints.unwrap_or_default(),
             unschedulable: spec.unschedulable.unwrap_or_default(),
             conditions,
@@ -85,6 +89,18 @@ fn conditions(status: &NodeStatus) -> NodeConditions {
         }
     }
     found
+}
+
+/// The annotation in which OVN-Kubernetes describes the machine's gateway.
+const GATEWAY: &str = "k8s.ovn.org/l3-gateway-config";
+
+fn gateway_mac(annotations: &BTreeMap<String, String>) -> Option<String> {
+    let config: serde_json::Value = serde_json::from_str(annotations.get(GATEWAY)?).ok()?;
+    let networks = config.as_object()?.values();
+    let mac = networks
+        .filter_map(|network| network.get("mac-address")?.as_str())
+        .next()?;
+    Some(mac.to_owned())
 }
 
 impl NodeView {

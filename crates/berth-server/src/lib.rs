@@ -39,7 +39,7 @@ pub use catalog::{Catalog, CatalogBuilder, CatalogError, CatalogHandle, CommonFi
 pub use pointer::{Pointer, PointerError, pointer};
 pub use reviews::Reviews;
 pub use serve::{Limits, ListenError, ListenOptions, Server, Service, TlsOptions, serve};
-pub use service::{Access, Clock, IgnitionService};
+pub use service::{Access, Clock, IgnitionService, Observer};
 pub use tls::{CertificateError, ReloadingCertificate};
 pub use tokens::{
     CreatedToken, Denial, Grant, NewToken, Role, RoleGrant, Secret, Target, TokenError, TokenInfo, TokenScope,

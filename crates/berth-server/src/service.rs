@@ -34,6 +34,9 @@ pub enum Access {
     Tokens(Arc<TokenStore>),
 }
 
+/// Is told the name of every machine that fetched the config of its own: it is about to join.
+pub type Observer = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// Answers requests. Clones share everything.
 #[derive(Clone)]
 pub struct IgnitionService(Arc<Inner>);
@@ -43,6 +46,7 @@ struct Inner {
     access: Access,
     clock: Clock,
     limiter: Limiter,
+    observer: Option<Observer>,
 }
 
 impl fmt::Debug for IgnitionService {
@@ -70,11 +74,17 @@ struct Reply {
 impl IgnitionService {
     /// Serves a catalog.
     pub fn new(catalog: CatalogHandle, access: Access, clock: Clock) -> Self {
+        Self::with_observer(catalog, access, clock, None)
+    }
+
+    /// Serves a catalog, and tells an observer about machines.
+    pub fn with_observer(catalog: CatalogHandle, access: Access, clock: Clock, observer: Option<Observer>) -> Self {
         Self(Arc::new(Inner {
             catalog,
             access,
             clock,
             limiter: Limiter::default(),
+            observer,
         }))
     }
 
@@ -109,7 +119,14 @@ impl IgnitionService {
             version: None,
         };
         match self.serve(&catalog, &mut entry, request.headers(), is_head).await {
-            Ok(reply) => reply.response(is_head),
+            Ok(reply) => {
+                if let (Some(observer), Target::Node { name, .. }) = (&self.0.observer, entry.target)
+                    && !is_head
+                {
+                    observer(name);
+                }
+                reply.response(is_head)
+            }
             Err(refusal) => self.refuse(&catalog, &entry, &refusal).response(is_head),
         }
     }

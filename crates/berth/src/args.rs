@@ -15,6 +15,7 @@ mod explain;
 mod forecast;
 mod ignition;
 mod ingress;
+mod install;
 mod iso;
 mod kubeadm;
 mod labels;
@@ -52,7 +53,7 @@ pub(crate) use self::{
         ConfigdocsArgs, ConfigdocsCommand, ConfigdocsCommitArgs, ConfigdocsLoadArgs, ConfigdocsShowArgs,
         ConfigdocsStatusArgs, ConfigdocsVersionsArgs,
     },
-    controller::{ClusterArgs, ControllerArgs, ModeName, StatusArgs},
+    controller::{AdmissionName, ClusterArgs, ControllerArgs, ModeName, StatusArgs},
     database::DatabaseArgs,
     diff::DiffArgs,
     egress::{EgressArgs, EgressCommand, EgressPlanArgs, EgressVerifyArgs, Relabel},
@@ -60,6 +61,7 @@ pub(crate) use self::{
     forecast::ForecastArgs,
     ignition::IgnitionArgs,
     ingress::{IngressArgs, IngressCheckArgs, IngressCommand, IngressRewriteArgs, IngressShardArgs, Places},
+    install::{DoctorArgs, FailureName, InstallAdmission, InstallArgs, InstallModeName, UninstallArgs},
     iso::{IsoArgs, IsoCommand, IsoEmbedArgs, IsoRemoveArgs, IsoRestoreArgs, IsoShowArgs, IsoTarget},
     kubeadm::KubeadmArgs,
     labels::{LabelsArgs, LabelsCheckArgs, LabelsCommand},
@@ -176,6 +178,9 @@ pub(crate) enum Command {
     Store(StoreArgs),
     Labels(LabelsArgs),
     Selector(SelectorArgs),
+    Install(InstallArgs),
+    Uninstall(UninstallArgs),
+    Doctor(DoctorArgs),
     Controller(ControllerArgs),
     Status(StatusArgs),
 }

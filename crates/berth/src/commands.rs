@@ -8,6 +8,7 @@ mod control;
 mod controller;
 mod describe;
 mod diff;
+mod doctor;
 mod egress_plan;
 mod egress_verify;
 mod explain;
@@ -17,6 +18,7 @@ mod ignition_server;
 mod ingress_check;
 mod ingress_rewrite;
 mod ingress_shard;
+mod install;
 mod iso_embed;
 mod iso_remove;
 mod iso_restore;
@@ -75,6 +77,9 @@ pub(crate) fn run(
     printer: &mut Printer<'_>,
 ) -> Result<Exit, Failure> {
     match command {
+        Command::Install(args) => install::install(&args, printer),
+        Command::Uninstall(args) => install::uninstall(&args, printer),
+        Command::Doctor(args) => doctor::run(&args, printer),
         Command::Controller(args) => controller::run(&args),
         Command::Status(args) => status::run(&args, printer),
         Command::Lint(args) => lint::run(&args, stdin, printer),

@@ -31,10 +31,10 @@ mod server;
 mod site;
 mod workflow;
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::Path};
 
 use berth_documents::Lint;
-use clap::{CommandFactory, Parser, error::ErrorKind};
+use clap::{CommandFactory, FromArgMatches, Parser, error::ErrorKind};
 
 use self::io::UntilClosed;
 use self::{args::Cli, failure::Failure, output::Printer};
@@ -61,13 +61,27 @@ where
     // A reader that has seen enough does not change the verdict.
     let mut stdout = UntilClosed::new(&mut *io.stdout);
     let mut printer = Printer::new(&mut stdout, &mut *io.stderr);
-    let result = match Cli::try_parse_from(&args) {
+    let result = match parse(&args) {
         Ok(cli) => commands::run(cli.command, &mut *io.stdin, &io.clock, &mut printer),
         Err(error) => usage(&error, args.len() <= 1, &mut printer),
     };
     let result = result.and_then(|exit| printer.flush().map(|()| exit));
     result.unwrap_or_else(|failure| fail(&failure, &mut printer))
 }
+
+/// Reads the arguments. Under the name `kubectl-berth` the program is a plugin of kubectl, and its help says `kubectl berth`.
+fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let program = args.first().and_then(|first| Path::new(first).file_stem());
+    if program.is_none_or(|program| program != KUBECTL_PLUGIN) {
+        return Cli::try_parse_from(args);
+    }
+    let command = Cli::command().name("kubectl-berth").bin_name("kubectl berth");
+    let matches = command.try_get_matches_from(args)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// The name under which kubectl looks for the command `kubectl berth`.
+const KUBECTL_PLUGIN: &str = "kubectl-berth";
 
 /// Prints what clap has to say. Without any argument that is the help, and no mistake.
 fn usage(error: &clap::Error, no_arguments: bool, printer: &mut Printer<'_>) -> Result<Exit, Failure> {

@@ -18,7 +18,7 @@ use super::schema;
     kind = "Berth",
     plural = "berths",
     shortname = "bth",
-    category = "berth",
+    category = "berth-all",
     status = "BerthStatus",
     derive = "PartialEq",
     derive = "Default",

@@ -76,7 +76,17 @@ mod tests {
         let names: Vec<(String, Option<Vec<String>>)> = [CrdSet::Berth, CrdSet::MachineConfig]
             .into_iter()
             .flat_map(crds)
-            .inspect(|crd| assert_eq!(crd.spec.scope, "Cluster"))
+            .inspect(|crd| {
+                assert_eq!(crd.spec.scope, "Cluster");
+                // `kubectl get berth NAME` would mean every kind of the category.
+                let names = &crd.spec.names;
+                let categories = names.categories.iter().flatten();
+                assert!(
+                    categories
+                        .into_iter()
+                        .all(|category| *category != names.plural && Some(category) != names.singular.as_ref())
+                );
+            })
             .map(|crd| (crd.spec.names.kind, crd.spec.names.short_names))
             .collect();
         let short = |name: &str| Some(vec![name.to_owned()]);

@@ -16,7 +16,7 @@ use super::schema;
     kind = "LabelRule",
     plural = "labelrules",
     shortname = "lr",
-    category = "berth",
+    category = "berth-all",
     derive = "PartialEq",
     doc = "A LabelRule gives labels, or a pool, to the nodes it matches.",
     printcolumn = r#"{"name": "Priority", "type": "integer", "jsonPath": ".spec.priority"}"#,

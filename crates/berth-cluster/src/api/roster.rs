@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
     version = "v1alpha1",
     kind = "Roster",
     plural = "rosters",
-    category = "berth",
+    category = "berth-all",
     derive = "PartialEq",
     doc = "The Roster lists every reserved node with its pool. The controllers keep it for the admission policies.",
     printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#

@@ -42,6 +42,8 @@ pub(super) struct State {
     /// Certificate requests that nobody has decided.
     pub(super) undecided: BTreeSet<String>,
     tokens: HashMap<String, String>,
+    /// The Node objects that kubelets have shown to know, by their heartbeats.
+    beats: HashMap<String, String>,
     synced: Synced,
     /// Nodes to look at.
     pub(super) dirty: BTreeSet<String>,
@@ -81,6 +83,10 @@ impl State {
             }
             Change::Certificates(seen) => self.certificates_seen(seen),
             Change::Tokens(seen) => self.tokens_seen(seen),
+            Change::Beat(beat) => {
+                self.dirty.insert(beat.node.clone());
+                self.beats.insert(beat.node, beat.uid);
+            }
         }
     }
 
@@ -93,6 +99,13 @@ impl State {
     pub(super) fn all_dirty(&mut self) {
         self.dirty.extend(self.nodes.keys().cloned());
         self.dirty.extend(self.by_node.keys().cloned());
+    }
+
+    /// A Node as it is, with what its kubelet shows elsewhere.
+    pub(super) fn live(&self, name: &str) -> Option<NodeView> {
+        let mut node = self.nodes.get(name)?.clone();
+        node.has_kubelet |= self.beats.get(name) == Some(&node.uid);
+        Some(node)
     }
 
     /// The Berths of a node; the first one counts.
@@ -433,7 +446,7 @@ pub(super) fn is_older(version: &str, than: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::watches::Beat, *};
 
     fn node(uid: &str, version: &str) -> NodeView {
         NodeView {
@@ -453,6 +466,27 @@ mod tests {
         assert!(state.nodes.is_empty());
         state.written(Some(node("b", "4")), None);
         assert_eq!(state.nodes["w1"].uid, "b", "one that is created anew is there");
+    }
+
+    #[test]
+    fn a_heartbeat_shows_that_the_kubelet_knows_this_very_node() {
+        let mut state = State::default();
+        let beat = |uid: &str| {
+            Change::Beat(Beat {
+                node: "w1".to_owned(),
+                uid: uid.to_owned(),
+            })
+        };
+        state.apply(Change::Nodes(Seen::All(vec![node("b", "1")])));
+        state.apply(beat("a"));
+        assert!(
+            state.live("w1").is_some_and(|node| !node.has_kubelet),
+            "it knows an older one"
+        );
+        state.dirty.clear();
+        state.apply(beat("b"));
+        assert!(state.live("w1").is_some_and(|node| node.has_kubelet));
+        assert!(state.dirty.contains("w1"));
     }
 
     #[test]

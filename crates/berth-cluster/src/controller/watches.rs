@@ -1,16 +1,17 @@
 //! The watches: each sends whole lists when it (re)starts and single changes after that.
 
-use std::{fmt::Debug, future::Future, pin::Pin};
+use std::{collections::HashMap, fmt::Debug, future::Future, pin::Pin};
 
 use futures::StreamExt as _;
 use k8s_openapi::api::{
     certificates::v1::CertificateSigningRequest,
+    coordination::v1::Lease,
     core::v1::{Node, Secret},
 };
 use kube::{
     Api, Client, CustomResourceExt as _, Resource, ResourceExt as _,
     api::DynamicObject,
-    core::ApiResource,
+    core::{ApiResource, PartialObjectMeta},
     runtime::{
         WatchStreamExt as _,
         watcher::{self, Event, watcher},
@@ -50,6 +51,15 @@ pub(super) enum Change {
     Pools(Seen<Definition>),
     Certificates(Seen<CertificateRequest>),
     Tokens(Seen<bootstrap::Binding>),
+    /// A kubelet shows that it knows this very Node.
+    Beat(Beat),
+}
+
+/// The first heartbeat of a kubelet for a Node object.
+#[derive(Debug)]
+pub(super) struct Beat {
+    pub(super) node: String,
+    pub(super) uid: String,
 }
 
 /// A pool or rule as an object, with its name.
@@ -172,6 +182,7 @@ pub(super) fn all(
             },
         )));
     }
+    watches.push(Box::pin(beats(client.clone(), changes.clone())));
     if options.approve {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), bootstrap::NAMESPACE);
         let ours = watcher::Config::default().labels(bootstrap::SELECTOR);
@@ -189,6 +200,46 @@ fn to_engine<T>(changes: &mpsc::Sender<Change>, wrap: fn(Seen<T>) -> Change) -> 
     Sinks {
         engine: Some((changes.clone(), wrap)),
         pools: None,
+    }
+}
+
+/// Where kubelets renew their Leases.
+const HEARTBEATS: &str = "kube-node-lease";
+
+/// Watches the kubelets' Leases. Ten thousand of them are renewed a thousand times a second, so only the first one that
+/// belongs to a Node object is passed on. Without the right to look, what the kubelet reports in the Node is enough.
+async fn beats(client: Client, changes: mpsc::Sender<Change>) {
+    let api: Api<PartialObjectMeta<Lease>> = Api::namespaced(client, HEARTBEATS);
+    let mut stream = std::pin::pin!(watcher(api, watcher::Config::default()).default_backoff());
+    let mut known: HashMap<String, String> = HashMap::new();
+    while let Some(event) = stream.next().await {
+        let object = match event {
+            Ok(Event::Apply(object) | Event::InitApply(object)) => object,
+            Ok(Event::Delete(object)) => {
+                known.remove(&object.name_any());
+                continue;
+            }
+            Ok(Event::Init | Event::InitDone) => continue,
+            Err(error) => {
+                debug!(
+                    error = &error as &dyn std::error::Error,
+                    "the heartbeats of kubelets cannot be seen"
+                );
+                continue;
+            }
+        };
+        let node = object.name_any();
+        let owner = object.owner_references().iter().find(|owner| owner.kind == "Node");
+        let Some(uid) = owner.map(|owner| owner.uid.clone()) else {
+            continue;
+        };
+        if known.get(&node) == Some(&uid) {
+            continue;
+        }
+        known.insert(node.clone(), uid.clone());
+        if changes.send(Change::Beat(Beat { node, uid })).await.is_err() {
+            return;
+        }
     }
 }
 

@@ -106,8 +106,67 @@ pub(super) fn build(berth: &Berth, status: &BerthStatus, answer: &Answer) -> Cre
 }
 
 /// Whether the machine is the reserved one; `None` where there is nothing to compare.
+///
+/// A MAC address can only confirm: a machine shows the one of its gateway, and may have more than were declared.
 pub(super) fn identity(berth: &Berth, node: &NodeView) -> Option<bool> {
-    let wanted = berth.spec.machine.as_ref()?.system_uuid.as_deref()?;
-    let reported = node.system_uuid.as_deref()?;
-    Some(wanted.eq_ignore_ascii_case(reported))
+    let machine = berth.spec.machine.as_ref()?;
+    let by_uuid = machine
+        .system_uuid
+        .as_deref()
+        .zip(node.system_uuid.as_deref())
+        .map(|(wanted, reported)| wanted.eq_ignore_ascii_case(reported));
+    let by_mac = node.mac_address.as_deref().and_then(|shown| {
+        let mut declared = machine.mac_addresses.iter();
+        declared
+            .any(|declared| declared.eq_ignore_ascii_case(shown))
+            .then_some(true)
+    });
+    by_uuid.or(by_mac)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{BerthSpec, Machine};
+
+    #[test]
+    fn a_mac_address_confirms_and_a_system_uuid_decides() {
+        let annotation = r#"{"default":{"mode":"shared","mac-address":"52:54:00:AA:bb:01"}}"#;
+        let node = |uuid: &str| -> NodeView {
+            let node: Node = serde_json::from_value(json!({
+                "metadata": {"name": "w1", "annotations": {"k8s.ovn.org/l3-gateway-config": annotation}},
+            }))
+            .unwrap();
+            NodeView {
+                system_uuid: Some(uuid.to_owned()).filter(|uuid| !uuid.is_empty()),
+                ..NodeView::from(node)
+            }
+        };
+        let berth = |uuid: Option<&str>, macs: &[&str]| {
+            let machine = Machine {
+                system_uuid: uuid.map(str::to_owned),
+                mac_addresses: macs.iter().map(|mac| (*mac).to_owned()).collect(),
+            };
+            Berth::new(
+                "w1",
+                BerthSpec {
+                    machine: Some(machine),
+                    ..BerthSpec::default()
+                },
+            )
+        };
+        for (uuid, macs, shown, expected) in [
+            (None, vec!["52:54:00:aa:BB:01"], "", Some(true)),
+            (None, vec!["52:54:00:00:00:99"], "", None),
+            (Some("A"), vec![], "a", Some(true)),
+            (Some("A"), vec!["52:54:00:aa:bb:01"], "b", Some(false)),
+            (Some("A"), vec!["52:54:00:aa:bb:01"], "", Some(true)),
+        ] {
+            assert_eq!(
+                identity(&berth(uuid, &macs), &node(shown)),
+                expected,
+                "{uuid:?} {macs:?} {shown}"
+            );
+        }
+    }
 }

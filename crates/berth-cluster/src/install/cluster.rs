@@ -136,6 +136,8 @@ pub async fn remove(client: &Client, options: &RemovalOptions) -> kube::Result<R
         ("v1", "Secret", namespace, super::workloads::CERTIFICATE_SECRET),
         (rbac, "RoleBinding", Some(bootstrap::NAMESPACE), CONTROLLER),
         (rbac, "Role", Some(bootstrap::NAMESPACE), CONTROLLER),
+        (rbac, "RoleBinding", Some("kube-node-lease"), CONTROLLER),
+        (rbac, "Role", Some("kube-node-lease"), CONTROLLER),
         (rbac, "RoleBinding", namespace, CONTROLLER),
         (rbac, "Role", namespace, CONTROLLER),
         (rbac, "ClusterRoleBinding", None, CONTROLLER),

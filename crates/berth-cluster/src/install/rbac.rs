@@ -54,11 +54,17 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
         everywhere("certificates.k8s.io", "certificatesigningrequests", READ, any),
         everywhere("events.k8s.io", "events", &["create", "patch"], any),
         // The kubelets' heartbeats show that a machine has come.
-        everywhere("coordination.k8s.io", "leases", READ, any),
         Right {
             group: "coordination.k8s.io",
             resource: "leases",
-            verbs: &["create", "update"],
+            verbs: &["list", "watch"],
+            names: any,
+            namespace: Some("kube-node-lease".to_owned()),
+        },
+        Right {
+            group: "coordination.k8s.io",
+            resource: "leases",
+            verbs: &["get", "create", "update"],
             names: any,
             namespace: Some(options.namespace.clone()),
         },

@@ -19,7 +19,12 @@ fn options() -> InstallOptions {
 fn names(objects: &[Value]) -> Vec<String> {
     let name = |object: &Value| {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        format!("{} {}", text("/kind"), text("/metadata/name"))
+        format!(
+            "{} {}/{}",
+            text("/kind"),
+            text("/metadata/namespace"),
+            text("/metadata/name")
+        )
     };
     objects.iter().map(name).collect()
 }

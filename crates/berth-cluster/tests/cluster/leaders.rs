@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use berth_cluster::lease::LeaseOptions;
+use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::Node};
 use kube::Api;
 use serde_json::json;
@@ -88,4 +89,114 @@ async fn an_api_server_that_goes_away_and_comes_back_loses_nothing() {
     controllers.stop().await;
     let nodes: Api<Node> = cluster.api();
     assert!(has(&nodes.get("w1").await.expect("a Node"), STORAGE, ""));
+}
+
+/// A way to the API server that can be cut.
+struct Wire {
+    port: u16,
+    open: tokio::sync::watch::Sender<bool>,
+}
+
+impl Wire {
+    async fn to(target: u16) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (open, state) = tokio::sync::watch::channel(true);
+        tokio::spawn(async move {
+            while let Ok((mut inner, _)) = listener.accept().await {
+                let mut state = state.clone();
+                tokio::spawn(async move {
+                    if !*state.borrow() {
+                        return;
+                    }
+                    let Ok(mut outer) = tokio::net::TcpStream::connect(("127.0.0.1", target)).await else {
+                        return;
+                    };
+                    tokio::select! {
+                        _ = tokio::io::copy_bidirectional(&mut inner, &mut outer) => {}
+                        _ = state.wait_for(|open| !open) => {}
+                    }
+                });
+            }
+        });
+        Self { port, open }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happened_while_nobody_looked_is_found_although_the_history_is_gone() {
+    // The API server has etcd forget history after a second.
+    let Some(mut cluster) = Cluster::start_with(&["--etcd-compaction-interval=1s"]).await else {
+        return;
+    };
+    for name in ["w1", "w2"] {
+        cluster
+            .berth(name, json!({"pool": "infra", "preregister": "Now"}))
+            .await;
+    }
+    let wire = Wire::to(cluster.plane.port()).await;
+    let mut kubeconfig = cluster
+        .plane
+        .kubeconfig(&berth_testing::Identity::admin())
+        .expect("a kubeconfig");
+    kubeconfig["clusters"][0]["cluster"]["server"] = json!(format!("https://127.0.0.1:{}", wire.port));
+    let kubeconfig = crate::support::from_json(kubeconfig);
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default())
+        .await
+        .expect("a config");
+    let client = kube::Client::try_from(config).expect("a client");
+    let controllers = cluster.controllers_with(client, |_| {});
+    for name in ["w1", "w2"] {
+        cluster
+            .node_with(name, "was created", |node| has(node, INFRA, ""))
+            .await;
+        cluster
+            .berth_with(name, "was settled", |berth| {
+                berth.status.as_ref().is_some_and(|status| status.node_uid.is_some())
+            })
+            .await;
+    }
+    let nodes: Api<Node> = cluster.api();
+    let seen = nodes.list(&kube::api::ListParams::default()).await.expect("a list");
+    let seen = seen.metadata.resource_version.expect("a version");
+
+    // The controllers see nothing of this.
+    wire.open.send_replace(false);
+    cluster.label("w1", json!({INFRA: null, STORAGE: ""})).await;
+    cluster.delete_node("w2").await;
+    cluster
+        .berth("w3", json!({"pool": "storage", "preregister": "Now"}))
+        .await;
+    let mut forgotten = false;
+    for _ in 0..100 {
+        cluster.plane.kill_api_server().expect("killed");
+        cluster.plane.start_api_server().await.expect("back");
+        let parameters = kube::api::WatchParams::default().timeout(1);
+        let first = match nodes.watch(&parameters, &seen).await {
+            Ok(stream) => stream.boxed().try_next().await,
+            Err(error) => Err(error),
+        };
+        forgotten = match first {
+            Ok(Some(kube::api::WatchEvent::Error(status))) => status.code == 410,
+            Err(kube::Error::Api(status)) => status.code == 410,
+            _ => false,
+        };
+        if forgotten {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert!(forgotten, "the API server still knows what happened");
+
+    wire.open.send_replace(true);
+    cluster
+        .node_with("w1", "was followed", |node| has(node, "tier", "storage"))
+        .await;
+    cluster
+        .node_with("w2", "was created again", |node| has(node, INFRA, ""))
+        .await;
+    cluster
+        .node_with("w3", "was created", |node| has(node, STORAGE, ""))
+        .await;
+    controllers.stop().await;
 }

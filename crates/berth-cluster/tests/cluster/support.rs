@@ -49,7 +49,24 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// A cluster with Berth's resources and three pools; `None` where the programs are missing.
     pub(crate) async fn start(controllers: bool) -> Option<Self> {
-        let cluster = Self::bare(controllers).await?;
+        let options = PlaneOptions {
+            controllers,
+            ..PlaneOptions::default()
+        };
+        Self::start_plane(options).await
+    }
+
+    /// The same, with further arguments for the API server.
+    pub(crate) async fn start_with(arguments: &[&str]) -> Option<Self> {
+        let options = PlaneOptions {
+            api_server_arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+            ..PlaneOptions::default()
+        };
+        Self::start_plane(options).await
+    }
+
+    async fn start_plane(options: PlaneOptions) -> Option<Self> {
+        let cluster = Self::bare(options).await?;
         for (name, selector, explicit) in [
             ("worker", WORKER, ""),
             ("infra", INFRA, "tier=infra"),
@@ -62,16 +79,12 @@ impl Cluster {
 
     /// A cluster with Berth's resources; `None` where the programs are missing.
     pub(crate) async fn without_pools() -> Option<Self> {
-        Self::bare(false).await
+        Self::bare(PlaneOptions::default()).await
     }
 
-    async fn bare(controllers: bool) -> Option<Self> {
+    async fn bare(options: PlaneOptions) -> Option<Self> {
         let programs = Programs::for_test()?;
         log();
-        let options = PlaneOptions {
-            controllers,
-            ..PlaneOptions::default()
-        };
         let plane = ControlPlane::start(&programs, options)
             .await
             .expect("the control plane starts");
@@ -168,6 +181,12 @@ impl Cluster {
     /// Controllers that stop when the value is dropped.
     pub(crate) fn controllers(&self, change: impl FnOnce(&mut Options)) -> Controllers {
         start_controllers(self.client.clone(), change)
+    }
+
+    /// Controllers that go their own way to the API server.
+    #[expect(clippy::unused_self, reason = "read like its neighbour")]
+    pub(crate) fn controllers_with(&self, client: Client, change: impl FnOnce(&mut Options)) -> Controllers {
+        start_controllers(client, change)
     }
 
     /// The first version of an object that fits.

@@ -2,7 +2,7 @@
 
 use berth_cluster::{
     api::{Berth, LabelRule, Phase},
-    names,
+    names, request_node,
 };
 use k8s_openapi::api::core::v1::Node;
 use kube::{
@@ -227,6 +227,19 @@ async fn enforce_repairs_and_follow_follows() {
         .node_with("w2", "was followed", |node| {
             has(node, "tier", "storage") && lacks(node, INFRA)
         })
+        .await;
+    // A machine that fetches its Ignition is about to join: its Node is created.
+    cluster
+        .berth("fetching", json!({"nodeName": "w7", "pool": "infra"}))
+        .await;
+    let now = jiff::Timestamp::now();
+    assert!(
+        !request_node(&cluster.client, "w8", now).await.expect("an answer"),
+        "nobody reserved it"
+    );
+    assert!(request_node(&cluster.client, "w7", now).await.expect("an answer"));
+    cluster
+        .node_with("w7", "was created", |node| has(node, INFRA, ""))
         .await;
     cluster.edit_berth("w2", json!({"pool": "worker"})).await;
     cluster

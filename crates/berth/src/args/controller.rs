@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use berth_pools::parse_duration;
 use clap::{Args, ValueEnum};
 
-use super::{FlavourArg, LogFormat, LogLevel, Output};
+use super::{FailureName, FlavourArg, LogFormat, LogLevel, Output, database::SealingArgs};
 
 /// Which cluster is meant.
 #[derive(Debug, Args)]
@@ -29,6 +29,18 @@ pub(crate) enum ModeName {
     Full,
 }
 
+/// How Nodes and objects are checked when they come in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AdmissionName {
+    /// By admission policies, made from the cluster's rules and pools
+    #[default]
+    Policy,
+    /// By a webhook, at --admission-listen
+    Webhook,
+    /// Not at all
+    Off,
+}
+
 /// Keep the promise in a cluster
 ///
 /// Creates Nodes with their labels before their kubelets register, keeps the labels right, follows an administrator who
@@ -40,6 +52,7 @@ Examples:
   berth controller --mode labels
   berth controller --mode full
   berth controller --approve --health-listen 0.0.0.0:8081
+  berth controller --site site/
   berth controller --no-leader-election --kubeconfig admin.conf")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct ControllerArgs {
@@ -54,6 +67,43 @@ pub(crate) struct ControllerArgs {
     /// Leave Nodes alone that have no Berth
     #[arg(long)]
     pub(crate) no_adoption: bool,
+
+    /// File or folder with documents, for whose nodes Berths are kept; repeatable, and read again when it changes
+    #[arg(
+        short = 'f',
+        long = "filename",
+        visible_alias = "site",
+        value_name = "PATH",
+        conflicts_with = "database"
+    )]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Database for whose committed revision Berths are kept: `sqlite:PATH` or `postgres://USER@HOST/NAME`
+    #[arg(long, env = "BERTH_DATABASE", hide_env_values = true, value_name = "ADDRESS")]
+    pub(crate) database: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) sealing: SealingArgs,
+
+    /// How Nodes and objects are checked when they come in
+    #[arg(long, value_name = "WAY", value_enum, default_value_t)]
+    pub(crate) admission: AdmissionName,
+
+    /// What happens to a Node when it cannot be checked
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
+    pub(crate) admission_failure: FailureName,
+
+    /// Address and port of the webhook
+    #[arg(long, value_name = "ADDR:PORT", requires_all = ["tls_cert", "tls_key"])]
+    pub(crate) admission_listen: Option<SocketAddr>,
+
+    /// The webhook's certificate, in PEM; read again when it changes
+    #[arg(long, value_name = "FILE", requires = "admission_listen")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "admission_listen")]
+    pub(crate) tls_key: Option<PathBuf>,
 
     /// Let a change take away more than a tenth of all labels that Berth set
     #[arg(long)]

@@ -26,7 +26,7 @@ berth serve --listen <ADDR:PORT> [--auth <WAY> [FILE]]
                 [--database <ADDRESS>] [OPTIONS]
        berth serve <--ignition-listen <ADDR:PORT>|--plain-listen <ADDR:PORT>>
                 <--tokens <FILE>|--allow-anonymous> [OPTIONS]",
-    group = ArgGroup::new("served").required(true).multiple(true).args(["listen", "ignition_listen", "plain_listen"]),
+    group = ArgGroup::new("served").required(true).multiple(true).args(["listen", "ignition_listen", "plain_listen", "admission_listen"]),
     after_help = "\
 Examples:
   berth serve --listen 127.0.0.1:8080 --database sqlite:berth.db
@@ -55,6 +55,18 @@ pub(crate) struct ServeArgs {
 
     #[command(flatten)]
     pub(crate) relabelling: RelabellingArgs,
+
+    /// Address and port of the admission webhook of the cluster; see `berth install --admission webhook`
+    #[arg(long, value_name = "ADDR:PORT", requires_all = ["admission_cert", "admission_key"])]
+    pub(crate) admission_listen: Option<SocketAddr>,
+
+    /// The webhook's certificate, in PEM; read again when it changes
+    #[arg(long, value_name = "FILE", requires = "admission_listen")]
+    pub(crate) admission_cert: Option<PathBuf>,
+
+    /// The private key of the webhook's certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "admission_listen")]
+    pub(crate) admission_key: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,
@@ -202,6 +214,10 @@ pub(crate) struct IgnitionServerOptions {
     /// Kubeconfig with which the machines' kubelets ask for their certificate, added to every config
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// Cluster that is told when a machine fetches its config, so that its Node is there before it
+    #[arg(long, value_name = "KUBECONFIG")]
+    pub(crate) announce_to: Option<PathBuf>,
 
     /// Form of the log
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use berth_pools::parse_duration;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
-use super::Output;
+use super::{ClusterArgs, Output};
 
 /// Tokens with which machines fetch their Ignition config, and people use the API
 #[derive(Debug, Args)]
@@ -42,11 +42,14 @@ pub(crate) struct TokenFile {
 
 /// Make a token
 ///
+/// With --bootstrap it is a token of the cluster, with which the kubelet of one machine asks for its certificate, and for no
+/// other machine's. It is written to the cluster; `berth controller --approve` knows it.
+///
 /// The secret is printed on standard output, once: the file keeps only its hash. A token for single use is used up by the first
 /// config that is fetched with it; for five minutes the same address may fetch the same config again, for retries.
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("scope").required(true).args(["pool", "node", "any", "role"]),
+    group = ArgGroup::new("scope").required(true).args(["pool", "node", "any", "role", "bootstrap"]),
     after_help = "\
 Examples:
   berth token create --node NAME --single-use --token-file tokens.json
@@ -72,6 +75,10 @@ pub(crate) struct TokenCreateArgs {
     #[arg(long, value_name = "ROLE", value_enum, conflicts_with = "single_use")]
     pub(crate) role: Option<RoleArg>,
 
+    /// Lets the kubelet of this node join the cluster
+    #[arg(long, value_name = "NODE", conflicts_with_all = ["single_use", "comment", "token_file"])]
+    pub(crate) bootstrap: Option<String>,
+
     /// How long the token is good for: 24h, 7d; for ever when left out
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) expires: Option<Duration>,
@@ -84,8 +91,12 @@ pub(crate) struct TokenCreateArgs {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) comment: String,
 
+    /// File that holds the tokens, hashed; a running server notices changes
+    #[arg(long, value_name = "FILE", required_unless_present = "bootstrap")]
+    pub(crate) token_file: Option<PathBuf>,
+
     #[command(flatten)]
-    pub(crate) file: TokenFile,
+    pub(crate) cluster: ClusterArgs,
 
     #[command(flatten)]
     pub(crate) output: Output,

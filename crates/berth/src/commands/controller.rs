@@ -1,19 +1,25 @@
 //! `berth controller`: the controllers in a cluster.
 
+mod documents;
+mod webhook;
+
 use std::{io, sync::Arc, time::Duration};
 
 use berth_cluster::{
+    admission::Webhook,
     connect,
     controller::{self, Mode, Options},
     lease::LeaseOptions,
 };
 use berth_labels::ConflictPolicy;
+use berth_repository::Repository;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::ignition_server::log;
+pub(super) use self::webhook::webhook;
+use super::{ignition_server::log, install::failure};
 use crate::{
-    args::{ControllerArgs, ModeName},
+    args::{AdmissionName, ControllerArgs, ModeName},
     cluster::unreachable,
     exit::Exit,
     failure::Failure,
@@ -35,11 +41,34 @@ pub(crate) fn run(args: &ControllerArgs) -> Result<Exit, Failure> {
         let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
             .await
             .map_err(unreachable)?;
-        controller::run(client, options(args), shutdown)
-            .await
-            .map_err(unreachable)?;
+        let mut options = options(args);
+        options.documents = documents(args).await?;
+        let serving = match (args.admission_listen, &args.tls_cert, &args.tls_key) {
+            (Some(address), Some(certificate), Some(key)) => {
+                let reviewer = Webhook::new(client.clone(), options.flavour);
+                let server = webhook(reviewer, address, certificate, key).await?;
+                Some(tokio::spawn(server.run(shutdown.clone().cancelled_owned())))
+            }
+            _ => None,
+        };
+        controller::run(client, options, shutdown).await.map_err(unreachable)?;
+        if let Some(serving) = serving {
+            let _ = serving.await;
+        }
         Ok(Exit::Done)
     })
+}
+
+/// Where to read which machines there are, besides the cluster itself.
+async fn documents(args: &ControllerArgs) -> Result<Option<documents::Documents>, Failure> {
+    if !args.paths.is_empty() {
+        return documents::of_folder(args.paths.clone(), args.flavour).map(Some);
+    }
+    let Some(address) = &args.database else {
+        return Ok(None);
+    };
+    let store = berth_store::open(address, args.sealing.keys()?).await?;
+    Ok(Some(documents::of_database(Repository::new(store), args.flavour)))
 }
 
 fn options(args: &ControllerArgs) -> Options {
@@ -52,6 +81,7 @@ fn options(args: &ControllerArgs) -> Options {
     options.adopt = !args.no_adoption;
     options.allow_mass_removal = args.allow_mass_removal;
     options.listen = args.health_listen;
+    options.admission = (args.admission == AdmissionName::Policy).then(|| failure(args.admission_failure));
     if args.take_over {
         options.conflicts = ConflictPolicy::TakeOver;
     }

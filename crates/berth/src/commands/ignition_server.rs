@@ -1,6 +1,7 @@
 //! `berth ignition-server`, which `berth serve` runs too: a folder of documents, a committed revision or the objects of a
 //! cluster, served to machines.
 
+mod announce;
 mod committed;
 mod in_cluster;
 pub(super) mod log;
@@ -18,6 +19,7 @@ use tokio::{
 };
 
 use self::{
+    announce::Announcements,
     committed::CommittedSource,
     in_cluster::ClusterSource,
     source::{Broken, Maker, Reading, SiteSource},
@@ -55,6 +57,7 @@ pub(super) struct Ready {
     source: Source,
     options: ListenOptions,
     is_anonymous: bool,
+    announcements: Option<Announcements>,
 }
 
 /// Where the documents come from.
@@ -121,8 +124,10 @@ pub(super) fn start_log(args: &IgnitionServerOptions) {
 impl Ready {
     fn new(args: &IgnitionServerOptions, access: Access, clock: &Clock, catalog: Catalog, source: Source) -> Self {
         let handle = CatalogHandle::new(catalog);
+        let (observer, announcements) = announce::channel(args.announce_to.clone());
         Self {
-            service: IgnitionService::new(handle.clone(), access, Arc::clone(clock)),
+            service: IgnitionService::with_observer(handle.clone(), access, Arc::clone(clock), observer),
+            announcements,
             handle,
             source,
             options: ListenOptions {
@@ -142,7 +147,11 @@ impl Ready {
             mut source,
             options,
             is_anonymous,
+            announcements,
         } = self;
+        if let Some(announcements) = announcements {
+            tokio::spawn(announcements.connect().await?);
+        }
         match &mut source {
             Source::Folder(_) => say_what_is_served(&handle, "serving the site"),
             // Before anybody can ask, so that nobody is sent away who need not be.

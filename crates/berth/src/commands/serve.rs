@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
-use berth_cluster::connect;
+use berth_cluster::{admission::Webhook, connect};
 use berth_labels::Flavour;
 use berth_repository::{Configdocs, DocumentRules, Repository, SiteRules};
 use berth_server::{Api, ApiState, Auth, Clock, ClusterAccess, IdSource, ListenOptions, Server, TokenStore};
@@ -13,7 +13,10 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::ignition_server::{self, Ready, stop_signal};
+use super::{
+    controller::webhook,
+    ignition_server::{self, Ready, stop_signal},
+};
 use crate::{
     args::{RelabellingArgs, ServeArgs, StrategyName},
     cluster::unreachable,
@@ -98,7 +101,8 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
             })
         }
     };
-    runtime.block_on(serve(api, ignition))?;
+    let reviews = runtime.block_on(reviews(args))?;
+    runtime.block_on(serve(api, ignition, reviews))?;
     Ok(Exit::Done)
 }
 
@@ -107,6 +111,24 @@ pub(super) fn local_api(repository: Arc<Repository>, flavour: Flavour) -> Api {
     let rules = SiteRules { flavour: Some(flavour) };
     let state = ApiState::new(repository, Arc::new(rules), Auth::None, Arc::new(microseconds), ids());
     Api::new(state)
+}
+
+/// The admission webhook, listening.
+async fn reviews(args: &ServeArgs) -> Result<Option<Server>, Failure> {
+    let (Some(address), Some(certificate), Some(key)) =
+        (args.admission_listen, &args.admission_cert, &args.admission_key)
+    else {
+        return Ok(None);
+    };
+    let client = connect(
+        args.ignition.cluster_kubeconfig.as_deref(),
+        args.ignition.cluster_context.as_deref(),
+    )
+        .await
+        .map_err(unreachable)?;
+    let flavour = args.ignition.flavour.typed().unwrap_or_default();
+    let server = webhook(Webhook::new(client, flavour), address, certificate, key).await?;
+    Ok(Some(server))
 }
 
 /// How callers of the API are known.
@@ -242,10 +264,14 @@ fn workflow_options(args: &RelabellingArgs, flavour: Option<Flavour>) -> Workflo
     }
 }
 
-async fn serve(api: Option<ServedApi>, ignition: Option<Ready>) -> Result<(), Failure> {
+async fn serve(
+    api: Option<ServedApi>,
+    ignition: Option<Ready>,
+    reviews: Option<Server>,
+) -> Result<(), Failure> {
     // Before the listeners, so that nobody can tell a server to stop before it would hear it.
     let stop = stop_signal().map_err(Failure::Runtime)?;
-    let mut servers = Vec::new();
+    let mut servers: Vec<Server> = reviews.into_iter().collect();
     let mut working = None;
     let mut ending = CancellationToken::new();
     if let Some(ServedApi {

@@ -1,11 +1,16 @@
 //! `berth token create`: a new token, whose secret is shown once.
 
+use berth_cluster::{bootstrap::bootstrap_token, connect};
 use berth_pools::Timestamp;
 use berth_server::{Clock, CreatedToken, NewToken, Role, TokenScope, TokenStore};
+use jiff::SignedDuration;
+use kube::{Api, api::PostParams};
 use serde::Serialize;
 
 use crate::{
     args::{Format, RoleArg, TokenCreateArgs},
+    cluster::unreachable,
+    database::wait,
     exit::Exit,
     failure::Failure,
     output::{Printer, Report},
@@ -20,6 +25,16 @@ pub(crate) fn run(args: &TokenCreateArgs, clock: &Clock, printer: &mut Printer<'
         });
     }
     let now = clock();
+    if let Some(node) = &args.bootstrap {
+        return bootstrap(args, node, lifetime(args)?, printer);
+    }
+    // clap has made sure that one of the two is there.
+    let Some(path) = &args.token_file else {
+        return Err(Failure::Argument {
+            message: "a token needs a file to be in".to_owned(),
+            hint: Some("name one with `--token-file`".to_owned()),
+        });
+    };
     let scope = match (&args.pool, &args.node, args.role) {
         (Some(pool), _, _) => TokenScope::Pool(name("pool", pool)?),
         (None, Some(node), _) => TokenScope::Node(name("node", node)?),
@@ -30,16 +45,8 @@ pub(crate) fn run(args: &TokenCreateArgs, clock: &Clock, printer: &mut Printer<'
         }),
         (None, None, None) => TokenScope::Any,
     };
-    let lifetime = args
-        .expires
-        .map(|lifetime| i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX));
-    if lifetime == Some(0) {
-        return Err(Failure::Argument {
-            message: "a token that expires at once opens nothing".to_owned(),
-            hint: Some("write for example `--expires 24h`".to_owned()),
-        });
-    }
-    let created = TokenStore::open(&args.file.path)?.create(
+    let lifetime = lifetime(args)?;
+    let created = TokenStore::open(path)?.create(
         NewToken {
             scope: scope.clone(),
             expires: lifetime.map(|lifetime| Timestamp(now.0.saturating_add(lifetime))),
@@ -56,6 +63,79 @@ pub(crate) fn run(args: &TokenCreateArgs, clock: &Clock, printer: &mut Printer<'
         ))?;
     }
     Ok(Exit::Done)
+}
+
+/// How long it is good for, in seconds.
+fn lifetime(args: &TokenCreateArgs) -> Result<Option<i64>, Failure> {
+    let lifetime = args
+        .expires
+        .map(|lifetime| i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX));
+    if lifetime == Some(0) {
+        return Err(Failure::Argument {
+            message: "a token that expires at once opens nothing".to_owned(),
+            hint: Some("write for example `--expires 24h`".to_owned()),
+        });
+    }
+    Ok(lifetime)
+}
+
+/// A token of the cluster, bound to one node.
+fn bootstrap(
+    args: &TokenCreateArgs,
+    node: &str,
+    lifetime: Option<i64>,
+    printer: &mut Printer<'_>,
+) -> Result<Exit, Failure> {
+    let node = name("node", node)?;
+    let expires = lifetime.map(|seconds| {
+        let wanted = SignedDuration::from_secs(seconds);
+        jiff::Timestamp::now()
+            .saturating_add(wanted)
+            .unwrap_or(jiff::Timestamp::MAX)
+    });
+    let mut random = [0; 22];
+    getrandom::fill(&mut random)
+        .map_err(|error| Failure::Unusable(format!("the system gives no randomness: {error}")))?;
+    let issued = bootstrap_token(&node, &random, expires);
+    wait(async {
+        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
+            .await
+            .map_err(unreachable)?;
+        let secrets: Api<_> = Api::namespaced(client, berth_cluster::bootstrap::NAMESPACE);
+        let created = secrets.create(&PostParams::default(), &issued.secret).await;
+        created.map(|_| ()).map_err(unreachable)
+    })?;
+    let id = issued.token.split('.').next().unwrap_or_default();
+    let report = Bootstrap {
+        id,
+        token: &issued.token,
+        node: &node,
+    };
+    printer.report(args.output.format, &report)?;
+    if matches!(args.output.format, Format::Table | Format::Wide) {
+        printer.hint(&format!(
+            "this is bootstrap token {id} for node {node}; put it in the machine's bootstrap kubeconfig"
+        ))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A new bootstrap token. The fields are a contract.
+#[derive(Serialize)]
+struct Bootstrap<'a> {
+    id: &'a str,
+    token: &'a str,
+    node: &'a str,
+}
+
+impl Report for Bootstrap<'_> {
+    fn text(&self, _wide: bool) -> String {
+        format!("{}\n", self.token)
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec![format!("secret/bootstrap-token-{}", self.id)]
+    }
 }
 
 /// A name that nothing can have would make a token that opens nothing.

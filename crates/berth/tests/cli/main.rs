@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod boot;
 #[cfg(test)]
+mod cluster;
+#[cfg(test)]
 mod coreos_installer;
 #[cfg(test)]
 mod diff;

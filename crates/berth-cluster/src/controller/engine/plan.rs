@@ -72,7 +72,7 @@ impl Engine {
     fn item(&self, name: &str) -> Option<Item> {
         let mut berths = self.state.berths_of(name).into_iter();
         let berth = berths.next()?.clone();
-        let live = self.state.nodes.get(name).cloned();
+        let live = self.state.live(name);
         let pin = pin(
             &self.definitions,
             &berth,

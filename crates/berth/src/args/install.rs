@@ -1,0 +1,159 @@
+//! `berth install`, `berth uninstall` and `berth doctor`.
+
+use clap::{Args, ValueEnum};
+
+use super::{Output, controller::ClusterArgs};
+
+/// Which controllers are installed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InstallModeName {
+    /// Labels, Berths and pre-registration; the rest is left to the Machine Config Operator
+    #[default]
+    Labels,
+    /// Rendering and rollout too, for clusters without that operator
+    Full,
+}
+
+/// How Nodes and objects are checked when they come in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InstallAdmission {
+    /// By policies where the API server has them, else by a webhook
+    #[default]
+    Auto,
+    /// By admission policies, which the controllers make from rules and pools
+    Policy,
+    /// By a webhook of the controllers
+    Webhook,
+    /// Not at all
+    Off,
+}
+
+/// What happens to a Node when it cannot be checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailureName {
+    /// It joins all the same
+    #[default]
+    Ignore,
+    /// It does not join
+    Fail,
+}
+
+/// Install Berth in a cluster
+///
+/// Applies the definitions, the rights of the controllers, and the controllers themselves. What is there is brought up to
+/// date. Definitions of pools and machine configs are left alone where OpenShift has its own. The admission policies are
+/// made by the controllers, from the cluster's rules and pools.
+///
+/// With --dry-run everything is printed as YAML and nothing is sent.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  berth install --image registry.example/berth:1 --dry-run
+  berth install --image registry.example/berth:1 --approve
+  berth install --image registry.example/berth:1 --admission webhook")]
+pub(crate) struct InstallArgs {
+    /// Image with the berth executable
+    #[arg(long, value_name = "IMAGE", default_value = concat!("berth:", env!("CARGO_PKG_VERSION")))]
+    pub(crate) image: String,
+
+    /// Which controllers are installed
+    #[arg(long, value_name = "MODE", value_enum, default_value_t)]
+    pub(crate) mode: InstallModeName,
+
+    /// Namespace of the controllers
+    #[arg(long, value_name = "NAMESPACE", default_value = "berth-system")]
+    pub(crate) namespace: String,
+
+    /// How many controllers; one of them leads
+    #[arg(long, value_name = "COUNT", default_value_t = 2)]
+    pub(crate) replicas: u32,
+
+    /// Let the controllers decide about certificate requests of kubelets whose names are reserved
+    #[arg(long)]
+    pub(crate) approve: bool,
+
+    /// How Nodes and objects are checked when they come in
+    #[arg(long, value_name = "WAY", value_enum, default_value_t)]
+    pub(crate) admission: InstallAdmission,
+
+    /// What happens to a Node when it cannot be checked
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
+    pub(crate) admission_failure: FailureName,
+
+    /// Secret in the namespace whose key `address` names the database with the committed documents
+    #[arg(long, value_name = "SECRET")]
+    pub(crate) database_secret: Option<String>,
+
+    /// Print what would be applied, and ask no cluster
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Remove Berth from a cluster, and leave the Nodes alone
+///
+/// Removes the controllers, their rights, the admission policies and the definitions, and with these all Berths and label
+/// rules. Nodes keep their labels. Pools stay unless --pools is given, and definitions that are not Berth's are never
+/// touched. Says what it has removed and what it leaves.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  berth uninstall --dry-run
+  berth uninstall --keep-definitions")]
+pub(crate) struct UninstallArgs {
+    /// Namespace of the controllers
+    #[arg(long, value_name = "NAMESPACE", default_value = "berth-system")]
+    pub(crate) namespace: String,
+
+    /// Leave the definitions, and with them Berths, rules and pools
+    #[arg(long)]
+    pub(crate) keep_definitions: bool,
+
+    /// Remove pools and machine configs too, if their definitions are Berth's
+    #[arg(long, conflicts_with = "keep_definitions")]
+    pub(crate) pools: bool,
+
+    /// Say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Check an installation, and say what to do
+///
+/// Looks at the API server's version, definitions, rights, workloads, leader, admission, certificates and Berths. Exit code 1
+/// says that something needs attention.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  berth doctor
+  berth doctor -o json --context lab")]
+pub(crate) struct DoctorArgs {
+    /// Namespace of the controllers
+    #[arg(long, value_name = "NAMESPACE", default_value = "berth-system")]
+    pub(crate) namespace: String,
+
+    /// Which controllers should run
+    #[arg(long, value_name = "MODE", value_enum, default_value_t)]
+    pub(crate) mode: InstallModeName,
+
+    /// The controllers decide about certificate requests
+    #[arg(long)]
+    pub(crate) approve: bool,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

@@ -1,0 +1,221 @@
+//! `berth install` and `berth uninstall`.
+
+use berth_cluster::{
+    admission::FailurePolicy,
+    connect,
+    install::{
+        Admission, InstallMode, InstallOptions, PoolDefinitions, Removal, RemovalOptions, ServingCertificate,
+        WEBHOOK_SERVICE, apply, has_mutating_policies, manifests, pool_definitions, remove,
+    },
+};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    args::{FailureName, InstallAdmission, InstallArgs, InstallModeName, UninstallArgs},
+    cluster::unreachable,
+    database::wait,
+    exit::Exit,
+    failure::{Chain, Failure},
+    output::{Printer, Report},
+};
+
+/// Runs `berth install`.
+pub(crate) fn install(args: &InstallArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    if args.dry_run {
+        let objects = manifests(&options(args, args.admission, true)?);
+        printer.data(&yaml(&objects))?;
+        return Ok(Exit::Done);
+    }
+    let installed = wait(async {
+        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
+            .await
+            .map_err(unreachable)?;
+        let foreign = pool_definitions(&client).await.map_err(unreachable)? == PoolDefinitions::Foreign;
+        let admission = match args.admission {
+            InstallAdmission::Auto if !has_mutating_policies(&client).await.map_err(unreachable)? => {
+                InstallAdmission::Webhook
+            }
+            given => given,
+        };
+        let mut names = Vec::new();
+        for object in manifests(&options(args, admission, !foreign)?) {
+            let name = name(&object);
+            apply(&client, &object, false)
+                .await
+                .map_err(|error| refused(&name, error))?;
+            names.push(name);
+        }
+        Ok(names)
+    })?;
+    printer.report(args.output.format, &Installed { applied: installed })?;
+    Ok(Exit::Done)
+}
+
+/// Runs `berth uninstall`.
+pub(crate) fn uninstall(args: &UninstallArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    let options = RemovalOptions {
+        namespace: args.namespace.clone(),
+        keep_definitions: args.keep_definitions,
+        pools_too: args.pools,
+        dry_run: args.dry_run,
+    };
+    let removal = wait(async {
+        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
+            .await
+            .map_err(unreachable)?;
+        remove(&client, &options)
+            .await
+            .map_err(|error| refused("the removal", error))
+    })?;
+    printer.report(
+        args.output.format,
+        &Removed {
+            removal,
+            dry_run: args.dry_run,
+        },
+    )?;
+    Ok(Exit::Done)
+}
+
+/// What the API server refuses is no trouble with the way to it.
+fn refused(what: &str, error: kube::Error) -> Failure {
+    match &error {
+        kube::Error::Api(status) => Failure::Refused {
+            message: format!("the API server refuses {what}: {}", status.message),
+            hint: status
+                .is_forbidden()
+                .then(|| "an administrator of the cluster can do this".to_owned()),
+        },
+        _ => unreachable(error),
+    }
+}
+
+fn options(args: &InstallArgs, admission: InstallAdmission, pool_definitions: bool) -> Result<InstallOptions, Failure> {
+    Ok(InstallOptions {
+        mode: mode(args.mode),
+        namespace: args.namespace.clone(),
+        image: args.image.clone(),
+        replicas: args.replicas,
+        approve: args.approve,
+        admission: match admission {
+            InstallAdmission::Auto | InstallAdmission::Policy => Admission::Policy,
+            InstallAdmission::Webhook => Admission::Webhook(Box::new(serving_certificate(&args.namespace)?)),
+            InstallAdmission::Off => Admission::Off,
+        },
+        failure: failure(args.admission_failure),
+        pool_definitions,
+        database_secret: args.database_secret.clone(),
+    })
+}
+
+/// The mode of an installation.
+pub(super) fn mode(name: InstallModeName) -> InstallMode {
+    match name {
+        InstallModeName::Labels => InstallMode::Labels,
+        InstallModeName::Full => InstallMode::Full,
+    }
+}
+
+/// The failure policy.
+pub(super) fn failure(name: FailureName) -> FailurePolicy {
+    match name {
+        FailureName::Ignore => FailurePolicy::Ignore,
+        FailureName::Fail => FailurePolicy::Fail,
+    }
+}
+
+/// A certificate for the webhook's Service, and the authority that the API server is told to trust. The authority's key
+/// is forgotten: it signs nothing else, and the next installation makes a new pair.
+fn serving_certificate(namespace: &str) -> Result<ServingCertificate, Failure> {
+    let unusable = |error: rcgen::Error| Failure::Unusable(format!("no certificate can be made: {}", Chain(&error)));
+    let authority_key = KeyPair::generate().map_err(unusable)?;
+    let mut authority = CertificateParams::new(Vec::new()).map_err(unusable)?;
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority
+        .distinguished_name
+        .push(DnType::CommonName, "berth-webhook-ca");
+    period(&mut authority);
+    let authority_certificate = authority.self_signed(&authority_key).map_err(unusable)?;
+    let issuer = Issuer::from_params(&authority, &authority_key);
+    let key = KeyPair::generate().map_err(unusable)?;
+    let host = format!("{WEBHOOK_SERVICE}.{namespace}.svc");
+    let names = vec![host.clone(), format!("{host}.cluster.local")];
+    let mut parameters = CertificateParams::new(names).map_err(unusable)?;
+    parameters.distinguished_name.push(DnType::CommonName, host);
+    period(&mut parameters);
+    let certificate = parameters.signed_by(&key, &issuer).map_err(unusable)?;
+    Ok(ServingCertificate {
+        certificate: certificate.pem(),
+        key: key.serialize_pem(),
+        authority: authority_certificate.pem(),
+    })
+}
+
+/// From yesterday, for clocks that are behind, for two years. `berth doctor` says when it ends.
+fn period(parameters: &mut CertificateParams) {
+    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let day = |date: jiff::civil::Date| {
+        let number = |value: i8| u8::try_from(value).unwrap_or(1);
+        rcgen::date_time_ymd(i32::from(date.year()), number(date.month()), number(date.day()))
+    };
+    parameters.not_before = day(today.yesterday().unwrap_or(today));
+    let end = today.saturating_add(jiff::Span::new().years(2));
+    parameters.not_after = day(end);
+}
+
+fn name(object: &Value) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    format!("{}/{}", text("/kind"), text("/metadata/name"))
+}
+
+fn yaml(objects: &[Value]) -> String {
+    let documents = objects.iter().map(berth_documents::emit::to_yaml);
+    documents.collect::<Vec<_>>().join("---\n")
+}
+
+#[derive(Debug, Serialize)]
+struct Installed {
+    applied: Vec<String>,
+}
+
+impl Report for Installed {
+    fn text(&self, _wide: bool) -> String {
+        let mut text = String::new();
+        for name in &self.applied {
+            text.extend(["applied ", name, "\n"]);
+        }
+        text
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.applied.clone()
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Removed {
+    #[serde(flatten)]
+    removal: Removal,
+    #[serde(rename = "dryRun")]
+    dry_run: bool,
+}
+
+impl Report for Removed {
+    fn text(&self, _wide: bool) -> String {
+        let done = if self.dry_run { "would remove " } else { "removed " };
+        let mut text = String::new();
+        for name in &self.removal.removed {
+            text.extend([done, name, "\n"]);
+        }
+        for left in &self.removal.left {
+            text.extend(["leaves ", left, "\n"]);
+        }
+        text
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.removal.removed.clone()
+    }
+}

@@ -1,0 +1,482 @@
+//! `berth install`, `controller`, `status`, `doctor`, `token create --bootstrap` and `uninstall` on a real API server that has
+//! OpenShift's own definitions, and `kubectl berth` with the real kubectl.
+
+use std::{
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use berth_testing::{ControlPlane, Identity, Options, Programs};
+use serde_json::{Value, json};
+
+use crate::run::{Folder, Outcome, command, finish};
+
+/// Long, because the machine may be busy; nothing is concluded from how long something took.
+const PATIENCE: Duration = Duration::from_mins(3);
+
+struct Cluster {
+    plane: ControlPlane,
+    admin: PathBuf,
+    folder: Folder,
+}
+
+impl Cluster {
+    fn kubectl(&self, words: &str) -> Outcome {
+        finish(self.plane.kubectl().unwrap().args(words.split_whitespace()), b"")
+    }
+
+    fn get(&self, what: &str) -> Option<Value> {
+        let found = self.kubectl(&format!("get {what} -o json"));
+        (found.exit == 0).then(|| found.json())
+    }
+
+    fn apply(&self, objects: &Value) {
+        let mut apply = self.plane.kubectl().unwrap();
+        let applied = finish(apply.args(["apply", "-f", "-"]), objects.to_string().as_bytes());
+        assert_eq!(applied.exit, 0, "{applied}");
+    }
+
+    fn wait_for(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let start = Instant::now();
+        loop {
+            let found = self.get(what);
+            if let Some(found) = &found
+                && fits(found)
+            {
+                return found.clone();
+            }
+            assert!(
+                start.elapsed() < PATIENCE,
+                "{what} is not as it should be: {found:#?}\n{}",
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("controller.log")).unwrap_or_default()
+    }
+
+    /// Runs `berth` as the administrator.
+    fn berth(&self, words: &str) -> Outcome {
+        let mut berth = command();
+        berth.current_dir(self.folder.path()).args(words.split_whitespace());
+        finish(berth.arg("--kubeconfig").arg(&self.admin), b"")
+    }
+
+    /// A kubeconfig of the controllers' service account, and nothing else.
+    fn service_account(&self) -> PathBuf {
+        let token = self.kubectl("create token berth-controller --namespace berth-system --duration 1h");
+        assert_eq!(token.exit, 0, "{token}");
+        let mut kubeconfig = self.plane.kubeconfig(&Identity::admin()).unwrap();
+        kubeconfig["users"] = json!([{"name": "test", "user": {"token": token.stdout.trim()}}]);
+        self.folder.write("service-account.conf", kubeconfig.to_string());
+        self.folder.path().join("service-account.conf")
+    }
+
+    fn controller(&self, kubeconfig: &Path, words: &str) -> Running {
+        let log = std::fs::File::create(self.folder.path().join("controller.log")).unwrap();
+        let child = command()
+            .current_dir(self.folder.path())
+            .args(["controller", "--site", "site", "--lease-duration", "4s"])
+            .args(words.split_whitespace())
+            .args(["--identity", "the-one", "--kubeconfig"])
+            .arg(kubeconfig)
+            .stdin(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        Running(child)
+    }
+
+    fn site(&self, tier: &str) {
+        let node = |name: &str| {
+            format!(
+                "---\napiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {{name: {name}}}\nspec:\n  pool: infra\n  \
+                 preregister: Now\n  labels: {{example.com/tier: {tier}}}\n"
+            )
+        };
+        let mut text = serde_json::to_string(&pool("infra")).unwrap();
+        text.push('\n');
+        for name in ["w1", "w2"] {
+            text.push_str(&node(name));
+        }
+        // Whole or not at all, as an editor writes it.
+        self.folder.write("next.yaml", text);
+        std::fs::create_dir_all(self.folder.path().join("site")).unwrap();
+        std::fs::rename(
+            self.folder.path().join("next.yaml"),
+            self.folder.path().join("site/site.yaml"),
+        )
+        .unwrap();
+    }
+}
+
+struct Running(Child);
+
+impl Running {
+    /// Ends it as the kubelet would, and gives the exit code.
+    fn stop(mut self) -> Option<i32> {
+        let killed = Command::new("kill").arg(self.0.id().to_string()).status().unwrap();
+        assert!(killed.success());
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn pool(name: &str) -> Value {
+    json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool", "metadata": {"name": name},
+        "spec": {
+            "machineConfigSelector": {"matchExpressions": [{
+                "key": "machineconfiguration.openshift.io/role", "operator": "In", "values": ["worker", name],
+            }]},
+            "nodeSelector": {"matchLabels": {format!("node-role.kubernetes.io/{name}"): ""}},
+        },
+    })
+}
+
+fn label<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
+    object["metadata"]["labels"][key].as_str()
+}
+
+fn checks(outcome: &Outcome, check: &str) -> Vec<(String, String)> {
+    let found = outcome.json();
+    let checks = found["checks"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    checks
+        .filter(|one| one["check"] == check)
+        .map(|one| (text(&one["health"]), text(&one["message"])))
+        .collect()
+}
+
+#[test]
+fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
+    let Some(programs) = Programs::for_test() else {
+        return;
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let plane = runtime
+        .block_on(ControlPlane::start(&programs, Options::default()))
+        .unwrap();
+    plane.install_openshift_crds().unwrap();
+    let cluster = Cluster {
+        admin: plane.write_kubeconfig(&Identity::admin()).unwrap(),
+        plane,
+        folder: Folder::new(),
+    };
+    for name in ["worker", "infra", "storage"] {
+        cluster.apply(&pool(name));
+    }
+
+    // Before: the doctor says what to do.
+    let sick = cluster.berth("doctor -o json");
+    assert_eq!(sick.exit, 1, "{sick}");
+    assert_eq!(checks(&sick, "leader")[0].0, "error");
+    assert!(sick.stdout.contains("run `berth install`"), "{sick}");
+
+    // Installing twice is as good as once, and OpenShift's own definitions stay as they are.
+    let openshift = cluster
+        .get("crd machineconfigpools.machineconfiguration.openshift.io")
+        .unwrap();
+    let installed = cluster.berth("install --approve --image example.com/berth:1");
+    assert_eq!(installed.exit, 0, "{installed}");
+    assert!(!installed.stdout.contains("machineconfiguration"), "{installed}");
+    assert_eq!(
+        cluster
+            .berth("install --approve --image example.com/berth:1 -o name")
+            .exit,
+        0
+    );
+    let after = cluster
+        .get("crd machineconfigpools.machineconfiguration.openshift.io")
+        .unwrap();
+    assert_eq!(openshift["metadata"]["generation"], after["metadata"]["generation"]);
+
+    // The controllers with exactly these rights, and the machines of a folder.
+    cluster.site("one");
+    let running = cluster.controller(&cluster.service_account(), "--approve");
+    works(&cluster);
+    answers(&cluster);
+    assert_eq!(running.stop(), Some(0), "{}", cluster.log());
+    let log = cluster.log();
+    reviews(&cluster);
+    assert!(!log.to_lowercase().contains("forbidden"), "a right is missing: {log}");
+
+    // Gone, and the Nodes are as they were. No finalizer holds anything up.
+    let nodes = cluster.get("nodes").unwrap();
+    let said = cluster.berth("uninstall");
+    assert_eq!(said.exit, 0, "{said}");
+    assert!(said.stdout.contains("leaves every Node"), "{said}");
+    assert!(
+        said.stdout
+            .contains("leaves the definitions of pools and machine configs, which are not Berth's"),
+        "{said}"
+    );
+    assert!(said.stdout.contains("leaves 1 bootstrap tokens"), "{said}");
+    let start = Instant::now();
+    while cluster.get("crd berths.berth.dev").is_some() {
+        assert!(start.elapsed() < PATIENCE, "the definition of Berths does not go");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let names = |list: &Value| -> Vec<(Value, Value)> {
+        let items = list["items"].as_array().unwrap().iter();
+        items
+            .map(|node| (node["metadata"]["name"].clone(), node["metadata"]["labels"].clone()))
+            .collect()
+    };
+    assert_eq!(names(&nodes), names(&cluster.get("nodes").unwrap()));
+    for gone in [
+        "clusterrole berth-controller",
+        "validatingadmissionpolicy berth-pool-claims",
+        "deployment berth-controller --namespace berth-system",
+    ] {
+        assert_eq!(cluster.get(gone), None, "{gone}");
+    }
+}
+
+/// The whole life on OpenShift's own types.
+fn works(cluster: &Cluster) {
+    let in_infra = |node: &Value| label(node, "node-role.kubernetes.io/infra") == Some("");
+    cluster.wait_for("node w1", |node| {
+        in_infra(node) && label(node, "example.com/tier") == Some("one")
+    });
+    cluster.wait_for("berth w2", |berth| {
+        label(berth, "berth.dev/reserved-by") == Some("documents")
+    });
+    // The folder changes, and is rolled back.
+    cluster.site("two");
+    cluster.wait_for("node w1", |node| label(node, "example.com/tier") == Some("two"));
+    cluster.folder.write(
+        "site/broken.yaml",
+        "apiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {name: W_9}\n",
+    );
+    let start = Instant::now();
+    while !cluster.log().contains("the last good state holds") {
+        assert!(
+            start.elapsed() < PATIENCE,
+            "the mistake is not found: {}",
+            cluster.log()
+        );
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    std::fs::remove_file(cluster.folder.path().join("site/broken.yaml")).unwrap();
+    cluster.site("one");
+    cluster.wait_for("node w2", |node| label(node, "example.com/tier") == Some("one"));
+    // An administrator moves a Node, and deletes it.
+    cluster.wait_for("berth w1", |berth| berth["status"]["nodeUID"].is_string());
+    let moved = cluster.kubectl("label node w1 node-role.kubernetes.io/infra- node-role.kubernetes.io/storage=");
+    assert_eq!(moved.exit, 0, "{moved}");
+    cluster.wait_for("berth w1", |berth| berth["status"]["pool"] == "storage");
+    let events = cluster.wait_for("events --all-namespaces", |events| {
+        events.to_string().contains("Followed")
+    });
+    assert!(events.to_string().contains("Preregistered"));
+    // The policies are there, and the roster knows who is where.
+    cluster.wait_for("validatingadmissionpolicy berth-pool-claims", |_| true);
+    cluster.wait_for("roster places", |roster| {
+        roster["spec"]["places"] == json!({"w1": "storage", "w2": "infra"})
+    });
+    let lease = cluster.wait_for("lease berth-controller --namespace berth-system", |_| true);
+    assert_eq!(lease["spec"]["holderIdentity"], "the-one");
+}
+
+/// The webhook, where policies are not available. Only its address differs from what was installed: no Service has endpoints
+/// here.
+fn reviews(cluster: &Cluster) {
+    for name in ["mutating", "validating"] {
+        for kind in ["policybinding", "policy"] {
+            cluster.kubectl(&format!("delete {name}admission{kind} --all"));
+        }
+    }
+    let installed = cluster.berth("install --approve --image example.com/berth:1 --admission webhook");
+    assert_eq!(installed.exit, 0, "{installed}");
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()])
+        .unwrap()
+        .self_signed(&key)
+        .unwrap();
+    cluster
+        .folder
+        .write("tls.crt", certificate.pem())
+        .write("tls.key", key.serialize_pem());
+    let words = "--admission webhook --admission-listen 127.0.0.1:0 --tls-cert tls.crt --tls-key tls.key";
+    let running = cluster.controller(&cluster.service_account(), words);
+    let start = Instant::now();
+    let address = loop {
+        let log = cluster.log();
+        let line = log.lines().find(|line| line.contains("admission reviews are answered"));
+        if let Some(address) = line.and_then(|line| line.split("127.0.0.1:").nth(1)) {
+            let port: String = address.chars().take_while(char::is_ascii_digit).collect();
+            break format!("https://127.0.0.1:{port}");
+        }
+        assert!(start.elapsed() < PATIENCE, "the webhook does not listen: {log}");
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let bundle = json!(k8s_openapi::ByteString(certificate.pem().into_bytes()));
+    for kind in ["mutating", "validating"] {
+        let mut hooks = cluster.get(&format!("{kind}webhookconfiguration berth")).unwrap();
+        for hook in hooks["webhooks"].as_array_mut().unwrap() {
+            let path = hook["clientConfig"]["service"]["path"].as_str().unwrap().to_owned();
+            hook["clientConfig"] = json!({"url": format!("{address}{path}"), "caBundle": bundle});
+        }
+        let mut replace = cluster.plane.kubectl().unwrap();
+        let replaced = finish(replace.args(["replace", "-f", "-"]), hooks.to_string().as_bytes());
+        assert_eq!(replaced.exit, 0, "{replaced}");
+    }
+    let create = |object: &Value, kubeconfig: Option<&Path>| {
+        let mut create = cluster.plane.kubectl().unwrap();
+        if let Some(kubeconfig) = kubeconfig {
+            create.env("KUBECONFIG", kubeconfig);
+        }
+        finish(
+            create.args(["create", "--validate=false", "-f", "-"]),
+            object.to_string().as_bytes(),
+        )
+    };
+    // A rule with a mistake is refused in the words of lint, once the API server has taken up the webhook.
+    let rule = |name: &str, pattern: &str| {
+        json!({"apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": name},
+            "spec": {"match": {"namePatterns": [pattern]}, "labels": {"example.com/site": "atl"}}})
+    };
+    let start = Instant::now();
+    for attempt in 0.. {
+        let answer = create(&rule(&format!("bad-{attempt}"), "("), None);
+        if answer.stderr.contains("invalid-pattern: ") {
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE, "{answer}\n{}", cluster.log());
+        cluster.kubectl(&format!("delete labelrule bad-{attempt}"));
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(create(&rule("site", "s[0-9]+"), None).exit, 0);
+    // A machine config that would take the labels of its pool away.
+    let mistake = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/mistakes/pool-labels-lost.yaml"
+    );
+    let lost = finish(cluster.plane.kubectl().unwrap().args(["apply", "-f", mistake]), b"");
+    assert!(lost.stderr.contains("pool-labels-lost: "), "{lost}\n{}", cluster.log());
+    assert!(lost.stdout.contains("01-worker-kubelet"), "the others are fine: {lost}");
+    // A kubelet without a Berth gets what rules give; one that claims another pool is refused, with an event.
+    let node = |name: &str, labels: Value| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}});
+    let kubelet = |name: &str| cluster.plane.write_kubeconfig(&Identity::kubelet(name)).unwrap();
+    let joined = create(&node("s1", json!({"example.com/own": "1"})), Some(&kubelet("s1")));
+    assert_eq!(joined.exit, 0, "{joined}");
+    assert_eq!(label(&cluster.get("node s1").unwrap(), "example.com/site"), Some("atl"));
+    let thief = create(
+        &node("thief", json!({"telco.example/edge": ""})),
+        Some(&kubelet("thief")),
+    );
+    assert_ne!(thief.exit, 0);
+    assert!(
+        thief
+            .stderr
+            .contains("node thief claims the labels of pool edge, which is not reserved for it"),
+        "{thief}"
+    );
+    cluster.wait_for("events --all-namespaces", |events| {
+        let events = events["items"].as_array().unwrap();
+        events
+            .iter()
+            .any(|event| event["reason"] == "PoolClaimRefused" && event["involvedObject"]["name"] == "thief")
+    });
+    let doctor = cluster.berth("doctor --approve -o json");
+    assert!(
+        checks(&doctor, "certificates")
+            .iter()
+            .any(|(health, text)| health == "ok" && text.contains("days")),
+        "{doctor}"
+    );
+    assert_eq!(running.stop(), Some(0));
+    let log = cluster.log();
+    assert!(!log.to_lowercase().contains("forbidden"), "a right is missing: {log}");
+    // A webhook that is silent keeps nobody from joining.
+    let joined = create(&node("s2", json!({})), Some(&kubelet("s2")));
+    assert_eq!(joined.exit, 0, "{joined}");
+}
+
+/// What people ask.
+fn answers(cluster: &Cluster) {
+    let status = cluster.berth("status -o json");
+    let pools = status.json()["pools"].clone();
+    let storage = pools
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|pool| pool["name"] == "storage")
+        .cloned();
+    assert_eq!(storage.map(|pool| pool["berths"].clone()), Some(json!(1)), "{status}");
+
+    // kubectl finds the program by its name.
+    let plugins = cluster.folder.path().join("plugins");
+    std::fs::create_dir_all(&plugins).unwrap();
+    symlink(env!("CARGO_BIN_EXE_berth"), plugins.join("kubectl-berth")).unwrap();
+    let plugin = |words: &str| {
+        let mut kubectl = cluster.plane.kubectl().unwrap();
+        finish(kubectl.env("PATH", &plugins).args(words.split_whitespace()), b"")
+    };
+    let by_kubectl = plugin("berth status -o json");
+    assert_eq!(by_kubectl.stdout, status.stdout, "{by_kubectl}");
+    let help = plugin("berth status --help");
+    assert!(help.stdout.contains("Usage: kubectl berth status"), "{help}");
+
+    let doctor = cluster.berth("doctor --approve -o json");
+    assert_eq!(
+        doctor.exit, 1,
+        "no pod runs here, so the workload is not well: {doctor}"
+    );
+    for check in [
+        "version",
+        "definitions",
+        "access",
+        "leader",
+        "admission",
+        "certificates",
+    ] {
+        let found = checks(&doctor, check);
+        assert!(
+            !found.is_empty() && found.iter().all(|(health, _)| health == "ok"),
+            "{check}: {found:?}"
+        );
+    }
+    assert_eq!(checks(&doctor, "workload")[0].0, "error");
+
+    let token = cluster.berth("token create --bootstrap w7 --expires 1h -o json").json();
+    let secret = cluster
+        .get(&format!(
+            "secret bootstrap-token-{} --namespace kube-system",
+            token["id"].as_str().unwrap()
+        ))
+        .unwrap();
+    assert_eq!(secret["metadata"]["annotations"]["berth.dev/node-name"], "w7");
+    assert_eq!(secret["type"], "bootstrap.kubernetes.io/token");
+}
+
+#[test]
+fn an_installation_can_be_printed_without_a_cluster() {
+    let printed = crate::run::line("install --dry-run --image example.com/berth:1 --admission webhook --mode full");
+    assert_eq!(printed.exit, 0, "{printed}");
+    for there in [
+        "kind: Deployment",
+        "kind: ValidatingWebhookConfiguration",
+        "machineconfigpools.machineconfiguration",
+    ] {
+        assert!(printed.stdout.contains(there), "{there}: {printed}");
+    }
+    assert!(printed.stdout.contains("failurePolicy: Ignore"));
+    let unreachable = crate::run::line("doctor --kubeconfig /nonexistent");
+    assert_eq!(unreachable.exit, 3, "{unreachable}");
+}
