@@ -96,10 +96,8 @@ const GATEWAY: &str = "k8s.ovn.org/l3-gateway-config";
 
 fn gateway_mac(annotations: &BTreeMap<String, String>) -> Option<String> {
     let config: serde_json::Value = serde_json::from_str(annotations.get(GATEWAY)?).ok()?;
-    let networks = config.as_object()?.values();
-    let mac = networks
-        .filter_map(|network| network.get("mac-address")?.as_str())
-        .next()?;
+    let mut networks = config.as_object()?.values();
+    let mac = networks.find_map(|network| network.get("mac-address")?.as_str())?;
     Some(mac.to_owned())
 }
 

@@ -177,8 +177,7 @@ async fn what_happened_while_nobody_looked_is_found_although_the_history_is_gone
             Err(error) => Err(error),
         };
         forgotten = match first {
-            Ok(Some(kube::api::WatchEvent::Error(status))) => status.code == 410,
-            Err(kube::Error::Api(status)) => status.code == 410,
+            Ok(Some(kube::api::WatchEvent::Error(status))) | Err(kube::Error::Api(status)) => status.code == 410,
             _ => false,
         };
         if forgotten {

@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use berth_testing::{ControlPlane, Identity, Options, Programs};
@@ -14,7 +14,18 @@ use serde_json::{Value, json};
 use crate::run::{Folder, Outcome, command, finish};
 
 /// Long, because the machine may be busy; nothing is concluded from how long something took.
-const PATIENCE: Duration = Duration::from_mins(3);
+const PATIENCE: usize = 900;
+
+/// Tries until there is something.
+fn patiently<T>(what: impl Fn() -> String, mut attempt: impl FnMut(usize) -> Option<T>) -> T {
+    for number in 0..PATIENCE {
+        if let Some(found) = attempt(number) {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    panic!("{}", what())
+}
 
 struct Cluster {
     plane: ControlPlane,
@@ -39,21 +50,27 @@ impl Cluster {
     }
 
     fn wait_for(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let start = Instant::now();
-        loop {
-            let found = self.get(what);
-            if let Some(found) = &found
-                && fits(found)
-            {
-                return found.clone();
-            }
-            assert!(
-                start.elapsed() < PATIENCE,
-                "{what} is not as it should be: {found:#?}\n{}",
-                self.log()
-            );
-            std::thread::sleep(Duration::from_millis(200));
+        patiently(
+            || format!("{what} is not as it should be: {:#?}\n{}", self.get(what), self.log()),
+            |_| self.get(what).filter(&fits),
+        )
+    }
+
+    fn wait_for_log(&self, words: &str) -> String {
+        patiently(
+            || format!("`{words}` is never said: {}", self.log()),
+            |_| self.log().lines().find(|line| line.contains(words)).map(str::to_owned),
+        )
+    }
+
+    /// Creates an object as the administrator, or with another kubeconfig.
+    fn create(&self, object: &Value, kubeconfig: Option<&Path>) -> Outcome {
+        let mut create = self.plane.kubectl().unwrap();
+        if let Some(kubeconfig) = kubeconfig {
+            create.env("KUBECONFIG", kubeconfig);
         }
+        let arguments = ["create", "--validate=false", "-f", "-"];
+        finish(create.args(arguments), object.to_string().as_bytes())
     }
 
     fn log(&self) -> String {
@@ -226,11 +243,10 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
         "{said}"
     );
     assert!(said.stdout.contains("leaves 1 bootstrap tokens"), "{said}");
-    let start = Instant::now();
-    while cluster.get("crd berths.berth.dev").is_some() {
-        assert!(start.elapsed() < PATIENCE, "the definition of Berths does not go");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    patiently(
+        || "the definition of Berths does not go".to_owned(),
+        |_| cluster.get("crd berths.berth.dev").is_none().then_some(()),
+    );
     let names = |list: &Value| -> Vec<(Value, Value)> {
         let items = list["items"].as_array().unwrap().iter();
         items
@@ -263,15 +279,7 @@ fn works(cluster: &Cluster) {
         "site/broken.yaml",
         "apiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {name: W_9}\n",
     );
-    let start = Instant::now();
-    while !cluster.log().contains("the last good state holds") {
-        assert!(
-            start.elapsed() < PATIENCE,
-            "the mistake is not found: {}",
-            cluster.log()
-        );
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    cluster.wait_for_log("the last good state holds");
     std::fs::remove_file(cluster.folder.path().join("site/broken.yaml")).unwrap();
     cluster.site("one");
     cluster.wait_for("node w2", |node| label(node, "example.com/tier") == Some("one"));
@@ -314,17 +322,15 @@ fn reviews(cluster: &Cluster) {
         .write("tls.key", key.serialize_pem());
     let words = "--admission webhook --admission-listen 127.0.0.1:0 --tls-cert tls.crt --tls-key tls.key";
     let running = cluster.controller(&cluster.service_account(), words);
-    let start = Instant::now();
-    let address = loop {
-        let log = cluster.log();
-        let line = log.lines().find(|line| line.contains("admission reviews are answered"));
-        if let Some(address) = line.and_then(|line| line.split("127.0.0.1:").nth(1)) {
-            let port: String = address.chars().take_while(char::is_ascii_digit).collect();
-            break format!("https://127.0.0.1:{port}");
-        }
-        assert!(start.elapsed() < PATIENCE, "the webhook does not listen: {log}");
-        std::thread::sleep(Duration::from_millis(100));
-    };
+    let line = cluster.wait_for_log("admission reviews are answered");
+    let port: String = line
+        .split("127.0.0.1:")
+        .nth(1)
+        .unwrap()
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    let address = format!("https://127.0.0.1:{port}");
     let bundle = json!(k8s_openapi::ByteString(certificate.pem().into_bytes()));
     for kind in ["mutating", "validating"] {
         let mut hooks = cluster.get(&format!("{kind}webhookconfiguration berth")).unwrap();
@@ -336,32 +342,36 @@ fn reviews(cluster: &Cluster) {
         let replaced = finish(replace.args(["replace", "-f", "-"]), hooks.to_string().as_bytes());
         assert_eq!(replaced.exit, 0, "{replaced}");
     }
-    let create = |object: &Value, kubeconfig: Option<&Path>| {
-        let mut create = cluster.plane.kubectl().unwrap();
-        if let Some(kubeconfig) = kubeconfig {
-            create.env("KUBECONFIG", kubeconfig);
-        }
-        finish(
-            create.args(["create", "--validate=false", "-f", "-"]),
-            object.to_string().as_bytes(),
-        )
-    };
+    objects_are_judged(cluster);
+    kubelets_are_judged(cluster);
+    assert_eq!(running.stop(), Some(0));
+    let log = cluster.log();
+    assert!(!log.to_lowercase().contains("forbidden"), "a right is missing: {log}");
+    // A webhook that is silent keeps nobody from joining.
+    let kubelet = cluster.plane.write_kubeconfig(&Identity::kubelet("s2")).unwrap();
+    let joined = cluster.create(&node("s2", &json!({})), Some(&kubelet));
+    assert_eq!(joined.exit, 0, "{joined}");
+}
+
+fn node(name: &str, labels: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
+}
+
+fn objects_are_judged(cluster: &Cluster) {
     // A rule with a mistake is refused in the words of lint, once the API server has taken up the webhook.
     let rule = |name: &str, pattern: &str| {
         json!({"apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": name},
             "spec": {"match": {"namePatterns": [pattern]}, "labels": {"example.com/site": "atl"}}})
     };
-    let start = Instant::now();
-    for attempt in 0.. {
-        let answer = create(&rule(&format!("bad-{attempt}"), "("), None);
-        if answer.stderr.contains("invalid-pattern: ") {
-            break;
-        }
-        assert!(start.elapsed() < PATIENCE, "{answer}\n{}", cluster.log());
-        cluster.kubectl(&format!("delete labelrule bad-{attempt}"));
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    assert_eq!(create(&rule("site", "s[0-9]+"), None).exit, 0);
+    patiently(
+        || format!("a wrong rule is taken: {}", cluster.log()),
+        |attempt| {
+            let answer = cluster.create(&rule(&format!("bad-{attempt}"), "("), None);
+            cluster.kubectl(&format!("delete labelrule bad-{attempt} --ignore-not-found"));
+            answer.stderr.contains("invalid-pattern: ").then_some(())
+        },
+    );
+    assert_eq!(cluster.create(&rule("site", "s[0-9]+"), None).exit, 0);
     // A machine config that would take the labels of its pool away.
     let mistake = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -370,14 +380,16 @@ fn reviews(cluster: &Cluster) {
     let lost = finish(cluster.plane.kubectl().unwrap().args(["apply", "-f", mistake]), b"");
     assert!(lost.stderr.contains("pool-labels-lost: "), "{lost}\n{}", cluster.log());
     assert!(lost.stdout.contains("01-worker-kubelet"), "the others are fine: {lost}");
-    // A kubelet without a Berth gets what rules give; one that claims another pool is refused, with an event.
-    let node = |name: &str, labels: Value| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}});
+}
+
+/// A kubelet without a Berth gets what rules give; one that claims another pool is refused, with an event.
+fn kubelets_are_judged(cluster: &Cluster) {
     let kubelet = |name: &str| cluster.plane.write_kubeconfig(&Identity::kubelet(name)).unwrap();
-    let joined = create(&node("s1", json!({"example.com/own": "1"})), Some(&kubelet("s1")));
+    let joined = cluster.create(&node("s1", &json!({"example.com/own": "1"})), Some(&kubelet("s1")));
     assert_eq!(joined.exit, 0, "{joined}");
     assert_eq!(label(&cluster.get("node s1").unwrap(), "example.com/site"), Some("atl"));
-    let thief = create(
-        &node("thief", json!({"telco.example/edge": ""})),
+    let thief = cluster.create(
+        &node("thief", &json!({"telco.example/edge": ""})),
         Some(&kubelet("thief")),
     );
     assert_ne!(thief.exit, 0);
@@ -400,12 +412,6 @@ fn reviews(cluster: &Cluster) {
             .any(|(health, text)| health == "ok" && text.contains("days")),
         "{doctor}"
     );
-    assert_eq!(running.stop(), Some(0));
-    let log = cluster.log();
-    assert!(!log.to_lowercase().contains("forbidden"), "a right is missing: {log}");
-    // A webhook that is silent keeps nobody from joining.
-    let joined = create(&node("s2", json!({})), Some(&kubelet("s2")));
-    assert_eq!(joined.exit, 0, "{joined}");
 }
 
 /// What people ask.
