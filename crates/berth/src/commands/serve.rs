@@ -124,8 +124,8 @@ async fn reviews(args: &ServeArgs) -> Result<Option<Server>, Failure> {
         args.ignition.cluster_kubeconfig.as_deref(),
         args.ignition.cluster_context.as_deref(),
     )
-        .await
-        .map_err(unreachable)?;
+    .await
+    .map_err(unreachable)?;
     let flavour = args.ignition.flavour.typed().unwrap_or_default();
     let server = webhook(Webhook::new(client, flavour), address, certificate, key).await?;
     Ok(Some(server))
@@ -264,11 +264,7 @@ fn workflow_options(args: &RelabellingArgs, flavour: Option<Flavour>) -> Workflo
     }
 }
 
-async fn serve(
-    api: Option<ServedApi>,
-    ignition: Option<Ready>,
-    reviews: Option<Server>,
-) -> Result<(), Failure> {
+async fn serve(api: Option<ServedApi>, ignition: Option<Ready>, reviews: Option<Server>) -> Result<(), Failure> {
     // Before the listeners, so that nobody can tell a server to stop before it would hear it.
     let stop = stop_signal().map_err(Failure::Runtime)?;
     let mut servers: Vec<Server> = reviews.into_iter().collect();
