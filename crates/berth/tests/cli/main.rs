@@ -50,6 +50,8 @@ mod unit;
 #[cfg(test)]
 mod up;
 #[cfg(test)]
+mod workflow;
+#[cfg(test)]
 mod ztp;
 
 mod help;
