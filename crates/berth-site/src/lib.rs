@@ -28,6 +28,7 @@ mod rule;
 mod suggest;
 mod template;
 
+pub use berth_placement::{Hosting, LabelChanges, Moves};
 pub use check::check;
 pub use clli::{Clli, ClliError, ClliForm, decode as decode_clli};
 pub use configs::{PoolRenderError, machine_configs, render_pool};

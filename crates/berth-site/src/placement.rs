@@ -13,6 +13,8 @@ use berth_placement::{
     plan_egress, relabelled,
 };
 
+use berth_pools::Membership;
+
 use crate::{
     lints,
     model::{Name, ObservedNode, Site, Spanned},
@@ -293,6 +295,24 @@ impl<'a> Placement<'a> {
     /// where comes from the cluster, or without it from OVN-Kubernetes' assignment simulated.
     pub fn moves(&self, changes: &BTreeMap<String, LabelChanges>, hosting: Option<&Hosting>) -> Moves {
         moves(&self.nodes, &relabelled(&self.nodes, changes), &self.traffic(), hosting)
+    }
+
+    /// Notes in the changes which nodes come into another pool by them: those take that pool's config, and reboot.
+    pub fn note_reboots(&self, changes: &mut BTreeMap<String, LabelChanges>) {
+        let pools = self.site.pools.iter().map(|pool| {
+            let selector = pool.node_selector.as_ref().map(|selector| &selector.value);
+            (pool.name.value.as_ref(), selector)
+        });
+        let membership = Membership::new(pools);
+        let pool = |node: &PlacementNode| {
+            let placement = membership.of(&node.name, &node.labels).ok()?;
+            placement.primary().cloned()
+        };
+        for (before, after) in self.nodes.iter().zip(relabelled(&self.nodes, changes)) {
+            if let Some(change) = changes.get_mut(&before.name) {
+                change.reboots = pool(before) != pool(&after);
+            }
+        }
     }
 
     /// What of the cluster matters for routers.

@@ -1,14 +1,20 @@
 //! The site of a committed revision, and what is wrong with it for some of its nodes.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
 
 use berth_documents::{Severity, Sources, deckhand::Query, parse};
 use berth_labels::Flavour;
 use berth_repository::{Configdocs, Error, Level, ValidationMessage, site_texts};
-use berth_site::{Resolution, Resolver, Site, load};
+use berth_site::{LabelChanges, Placement, Resolution, Resolver, Site, load};
 use serde_json::{Value, json};
 
-use crate::declared::{Declaration, DynamicLabels, declared};
+use crate::{
+    declared::{Declaration, DynamicLabels, declared},
+    node_labels::NodeState,
+};
 
 /// Shipyard's own document, which says how to run its workflows.
 const DEPLOYMENT_CONFIGURATION: (&str, &str) = ("shipyard/DeploymentConfiguration/v1", "deployment-configuration");
@@ -64,6 +70,24 @@ impl SiteSnapshot {
     /// Answers questions about the nodes.
     pub fn resolver(&self) -> Resolver<'_> {
         Resolver::new(&self.site, self.flavour)
+    }
+
+    /// Which egress addresses and routers would move by these changes, one sentence each. Labels are those of the live nodes,
+    /// networks and addresses those of the documents.
+    pub fn moves(&self, live: &HashMap<String, NodeState>, mut changes: BTreeMap<String, LabelChanges>) -> Vec<String> {
+        if self.site.egress_ips.is_empty() && self.site.ingress_controllers.is_empty() {
+            return Vec::new();
+        }
+        let resolver = self.resolver();
+        let mut placement = Placement::now(&resolver, &resolver.resolve_all());
+        for node in &mut placement.nodes {
+            match live.get(&node.name) {
+                Some(state) => node.labels.clone_from(&state.labels),
+                None => node.not_ready = true,
+            }
+        }
+        placement.note_reboots(&mut changes);
+        placement.moves(&changes, None).sentences()
     }
 
     /// What is missing when Shipyard's own document is asked for, in Shipyard's words.

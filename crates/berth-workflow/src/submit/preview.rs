@@ -1,5 +1,8 @@
 //! What an action would do.
 
+use std::collections::BTreeMap;
+
+use berth_site::LabelChanges;
 use serde::Serialize;
 
 use super::{SubmitError, Workflow};
@@ -9,7 +12,7 @@ use crate::{
     node_labels::label_diff,
     outcome::Outcome,
     request::{RelabelRequest, TaskRequest},
-    site::Targets,
+    site::{SiteSnapshot, Targets},
     strategy::Strategy,
 };
 
@@ -25,6 +28,8 @@ pub struct Preview {
     pub nodes: Vec<PreviewNode>,
     /// Why the action would stop and ask before its first node.
     pub held: Option<String>,
+    /// Which egress addresses and routers would move, one sentence each. Connections through them break.
+    pub moves: Vec<String>,
 }
 
 /// What would come of one node.
@@ -44,7 +49,7 @@ impl Workflow {
     pub async fn preview_action(&self, request: &RelabelRequest) -> Result<Preview, SubmitError> {
         let site = self.site_for_actions().await?;
         let targets = self.targets(&site, request.target_nodes.clone()).await?;
-        self.preview(site.revision, &targets, request.strategy, request.allow_mass_removal)
+        self.preview(&site, &targets, request.strategy, request.allow_mass_removal)
             .await
     }
 
@@ -56,13 +61,13 @@ impl Workflow {
         let site = self.committed_site().await?;
         let names = self.select(&site, request).await?;
         let targets = self.targets(&site, names).await?;
-        self.preview(site.revision, &targets, request.strategy, request.allow_mass_removal)
+        self.preview(&site, &targets, request.strategy, request.allow_mass_removal)
             .await
     }
 
     async fn preview(
         &self,
-        revision: u64,
+        site: &SiteSnapshot,
         targets: &Targets,
         strategy: Option<Strategy>,
         allow_mass_removal: bool,
@@ -74,6 +79,7 @@ impl Workflow {
             owned: live.values().map(|state| state.owned.len()).sum(),
         };
         let mut nodes = Vec::with_capacity(targets.nodes.len());
+        let mut changes = BTreeMap::new();
         for (node, declaration) in &targets.nodes {
             let outcome = match live.get(node) {
                 None => Outcome::failed(ApplyError::NotFound { node: node.clone() }.to_string()),
@@ -84,6 +90,17 @@ impl Workflow {
                         .map(|(key, value)| (key.clone(), Some(value.clone())));
                     let diff = label_diff(state, &requested.collect(), strategy, self.nodes().policy());
                     brake.removed += diff.owned_removals(state);
+                    let change = LabelChanges {
+                        set: diff
+                            .set
+                            .iter()
+                            .chain(&diff.change)
+                            .map(|(key, value)| (key.clone(), value.clone()))
+                            .collect(),
+                        remove: diff.remove.clone(),
+                        reboots: false,
+                    };
+                    changes.insert(node.clone(), change);
                     Outcome::of(&diff, state)
                 }
             };
@@ -94,9 +111,10 @@ impl Workflow {
         }
         let held = (!allow_mass_removal).then(|| brake.check().err()).flatten();
         Ok(Preview {
-            revision,
+            revision: site.revision,
             strategy,
             nodes,
+            moves: site.moves(&live, changes),
             held: held.map(|too_many: TooMany| too_many.to_string()),
         })
     }

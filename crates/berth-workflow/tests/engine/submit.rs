@@ -238,6 +238,8 @@ async fn labels_come_from_the_documents() {
         "a preview writes nothing"
     );
 
+    assert_eq!(preview.moves, Vec::<String>::new(), "nothing carries traffic");
+
     let plain = desk.workflow(WorkflowOptions {
         dynamic: DynamicLabels::Off,
         ..WorkflowOptions::default()
@@ -310,4 +312,36 @@ async fn labels_come_from_the_documents() {
         .await
         .unwrap_err();
     assert_eq!(missing.status(), 404);
+}
+
+/// An egress address in the network of both nodes.
+const EGRESS: &str = r"
+---
+schema: drydock/Network/v1
+metadata: {schema: metadata/Document/v1, name: pxe, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
+data: {cidr: 10.0.0.0/24}
+---
+schema: berth/EgressIP/v1
+metadata: {schema: metadata/Document/v1, name: shop, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
+data: {egressIPs: [10.0.0.50], namespaceSelector: {matchLabels: {type: shop}}}
+";
+
+/// A dry run says which addresses would move, and with them the connections through them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_says_what_would_move() {
+    let cluster = Embedded::start().await;
+    create_nodes(&cluster.client(), &crate::world::names(2)).await;
+    let desk = Desk::new(&cluster);
+    let site = SITE.replacen("ceph-osd: enabled", "k8s.ovn.org/egress-assignable: ''", 1);
+    let revision = desk.put(&format!("{site}{EGRESS}")).await;
+    desk.tag(revision, "committed").await;
+    desk.tag(revision, "site-action-success").await;
+    let workflow = desk.workflow(WorkflowOptions::default());
+    let preview = workflow.preview_action(&request(&["node-000"])).await.unwrap();
+    assert_eq!(
+        preview.moves,
+        ["egress address 10.0.0.50 (EgressIP `shop`) gets a node: node-000"]
+    );
+    let other = workflow.preview_action(&request(&["node-001"])).await.unwrap();
+    assert_eq!(other.moves, Vec::<String>::new());
 }

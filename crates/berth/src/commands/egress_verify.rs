@@ -7,9 +7,8 @@ use std::{collections::BTreeMap, io::Read};
 use berth_cluster::{DocumentKind, ROUTER_LABEL, connect, list_documents};
 use berth_documents::{Document, Node, Severity, Sources};
 use berth_labels::{LabelKey, LabelValue};
-use berth_placement::{HostedAddress, Hosting, LabelChanges, Moves, PlacementNode, RunningRouter, moves};
-use berth_pools::Membership;
-use berth_site::{EgressIpDocument, Placement, Resolver, Site, load};
+use berth_placement::{HostedAddress, Hosting, LabelChanges, Moves, RunningRouter, moves};
+use berth_site::{EgressIpDocument, Placement, Resolver, load};
 use serde_json::Value;
 
 use self::report::VerifyReport;
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &EgressVerifyArgs, stdin: &mut dyn Read, printer: &mut P
         Placement::new(&resolver, &resolutions)
     } else {
         changes = label_changes(&args.relabel, &now)?;
-        reboots(&loaded.site, &now.nodes, &mut changes);
+        now.note_reboots(&mut changes);
         Placement::now(&resolver, &resolutions)
     };
     let mut nodes = berth_placement::relabelled(&after.nodes, &changes);
@@ -238,23 +237,4 @@ fn label_changes(relabel: &[Relabel], now: &Placement<'_>) -> Result<BTreeMap<St
         }
     }
     Ok(changes)
-}
-
-/// A node that comes into another pool by its new labels takes that pool's config, and reboots.
-fn reboots(site: &Site, nodes: &[PlacementNode], changes: &mut BTreeMap<String, LabelChanges>) {
-    let pools = site.pools.iter().map(|pool| {
-        let selector = pool.node_selector.as_ref().map(|selector| &selector.value);
-        (pool.name.value.as_ref(), selector)
-    });
-    let membership = Membership::new(pools);
-    let pool = |node: &PlacementNode| {
-        let placement = membership.of(&node.name, &node.labels).ok()?;
-        placement.primary().cloned()
-    };
-    let after = berth_placement::relabelled(nodes, changes);
-    for (before, after) in nodes.iter().zip(&after) {
-        if let Some(change) = changes.get_mut(&before.name) {
-            change.reboots = pool(before) != pool(after);
-        }
-    }
 }

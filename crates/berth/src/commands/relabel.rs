@@ -173,6 +173,11 @@ impl Report for Forecast {
         for finding in findings.filter_map(|it| it.as_str().or_else(|| it.get("message")?.as_str())) {
             text.extend(["\n", finding]);
         }
+        let moves = self.0.get("moves").and_then(Value::as_array).into_iter().flatten();
+        for (number, sentence) in moves.filter_map(Value::as_str).enumerate() {
+            text.push_str(if number == 0 { "\nwhat would move:\n" } else { "" });
+            text.extend(["- ", sentence, "\n"]);
+        }
         text.push_str("\nthis is a dry run: nothing was changed\n");
         text
     }
