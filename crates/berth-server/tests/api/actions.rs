@@ -371,6 +371,7 @@ async fn a_dry_run_says_everything_and_does_nothing() {
         .expect(200)
         .json();
     assert_eq!((&dry["kind"], &dry["strategy"]), (&json!("DryRun"), &json!("owned")));
+    assert_eq!(dry["moves"], json!([]), "nothing of the site carries traffic");
     assert_eq!(dry["nodes"][0]["name"], "node1");
     assert_eq!(dry["nodes"][0]["diff"]["set"]["ceph-osd"], "enabled");
     assert_eq!(

@@ -96,6 +96,7 @@ fn preview_json(request: &RelabelRequest, preview: &Preview) -> Value {
         "strategy": preview.strategy,
         "nodes": nodes,
         "findings": preview.held.iter().collect::<Vec<_>>(),
+        "moves": preview.moves,
     })
 }
 

@@ -69,6 +69,7 @@ pub(super) fn all() -> Map<String, Value> {
                 "strategy": text(),
                 "nodes": list("NodeOutcome"),
                 "findings": strings(),
+                "moves": strings(),
             },
         },
         "Progress": {
