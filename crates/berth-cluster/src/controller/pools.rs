@@ -282,6 +282,10 @@ impl PoolEngine {
                         self.last_status.insert(pool.clone(), Instant::now());
                         self.state.dirty.insert(pool);
                     }
+                    // What changed meanwhile could not be started beside it.
+                    Key::Render(_) if self.settle.due().is_none() => {
+                        self.settle.changed(self.began.elapsed(), Duration::ZERO);
+                    }
                     _ => {}
                 }
             }
