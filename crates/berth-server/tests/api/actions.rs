@@ -646,7 +646,7 @@ async fn one_of_several_labels_is_enough_where_the_server_is_told_so() {
 async fn labels_of_a_node() {
     let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
     server.label("node1", "k8s.ovn.org/x", "1").await;
-    let revision = server.cluster.cluster().revision();
+    let revision = server.revision();
     let body = json!({"label-a": "true", "foo": "baz"});
     let dry = server
         .send("PUT", "node-labels/node1?dry-run=true", Some(&body))
@@ -654,7 +654,7 @@ async fn labels_of_a_node() {
         .expect(200)
         .json();
     assert_eq!(dry["details"]["dryRun"], true);
-    assert_eq!(server.cluster.cluster().revision(), revision, "nothing was written");
+    assert_eq!(server.revision(), revision, "nothing was written");
     let put = server
         .send("PUT", "node-labels/node1", Some(&body))
         .await
@@ -687,13 +687,9 @@ async fn labels_of_a_node() {
             "label-a=true"
         ]
     );
-    let revision = server.cluster.cluster().revision();
+    let revision = server.revision();
     server.send("PUT", "node-labels/node1", Some(&body)).await.expect(200);
-    assert_eq!(
-        server.cluster.cluster().revision(),
-        revision,
-        "nothing changes, so nothing is written"
-    );
+    assert_eq!(server.revision(), revision, "nothing changes, so nothing is written");
     let shown = server.api.get("node-labels/node1").await.expect(200).json();
     assert_eq!(shown["owned"], json!(["foo", "label-a"]));
     assert_eq!(shown["declared"], Value::Null);
@@ -737,7 +733,7 @@ async fn labels_of_a_node() {
         assert_eq!(refused["message"], title, "{body:?}");
         assert!(refused["reason"].as_str().unwrap().contains(part), "{refused}");
     }
-    assert_eq!(server.cluster.cluster().revision(), revision, "the rest is untouched");
+    assert_eq!(server.revision(), revision, "the rest is untouched");
     let missing = server
         .send("PUT", "node-labels/nobody", Some(&json!({})))
         .await

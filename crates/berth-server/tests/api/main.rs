@@ -11,6 +11,8 @@ mod deckhand;
 #[cfg(test)]
 mod errors;
 #[cfg(test)]
+mod events;
+#[cfg(test)]
 mod filters;
 #[cfg(test)]
 mod fixture;

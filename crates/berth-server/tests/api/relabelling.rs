@@ -60,7 +60,7 @@ pub(crate) const JSON: &str = "application/json";
 /// A server with a cluster.
 pub(crate) struct Relabelling {
     pub(crate) api: Served,
-    pub(crate) cluster: ApiServer,
+    pub(crate) cluster: Option<ApiServer>,
     pub(crate) client: Client,
     pub(crate) workflow: Arc<Workflow>,
     stop: CancellationToken,
@@ -119,7 +119,7 @@ impl Relabelling {
         tokio::spawn(server.run(async move { stopped.cancelled().await }));
         let server = Self {
             api: Served::at(address, database),
-            cluster,
+            cluster: Some(cluster),
             client,
             workflow,
             stop,
@@ -140,6 +140,11 @@ impl Relabelling {
     pub(crate) fn work(&self) {
         let (engine, stop) = (Arc::clone(self.workflow.engine()), self.stop.clone());
         tokio::spawn(engine.run(stop));
+    }
+
+    /// How many writes the cluster has seen.
+    pub(crate) fn revision(&self) -> u64 {
+        self.cluster.as_ref().map_or(0, |server| server.cluster().revision())
     }
 
     fn nodes(&self) -> kube::Api<Node> {
