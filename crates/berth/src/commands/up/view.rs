@@ -238,7 +238,23 @@ mod tests {
             happenings: &happenings,
             footer: "",
         };
-        insta::assert_snapshot!(plain(&lines(&picture, 80, 40)));
+        let shown = plain(&lines(&picture, 80, 40));
+        let words: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
+        let row = |first: &str| words.iter().find(|words| words.first() == Some(&first)).unwrap();
+        assert_eq!(
+            shown.lines().next().unwrap(),
+            "berth up   2m15s simulated, 30 times as fast   8 boots   1 reboot saved"
+        );
+        assert_eq!(row("infra")[1..4], ["1", "of", "3"]);
+        assert_eq!(row("worker")[1..4], ["1", "of", "5"]);
+        assert_eq!(row("machine-002")[1..], ["worker", "wants", "certificate", "2/4", "1"]);
+        assert_eq!(row("machine-004")[1..], ["worker", "Occupied", "4/4", "1"]);
+        // Those where something happens are above those that are in their places.
+        let at = |text: &str| shown.find(text).unwrap();
+        assert!(at("machine-002   worker") < at("machine-003   infra") && at("machine-001 ") < at("machine-000 "));
+        // The last things that happened, and no older ones.
+        assert!(shown.contains("8s  machine-008 does it") && shown.contains("3s  machine-003 does it"));
+        assert!(!shown.contains("machine-002 does it"));
     }
 
     #[test]
