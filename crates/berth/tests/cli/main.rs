@@ -8,6 +8,8 @@ mod cluster;
 #[cfg(test)]
 mod coreos_installer;
 #[cfg(test)]
+mod curl;
+#[cfg(test)]
 mod diff;
 #[cfg(test)]
 mod documents;
