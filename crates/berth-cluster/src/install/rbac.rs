@@ -108,17 +108,12 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
     }
     if options.mode == InstallMode::Full {
         rights.extend([
-            everywhere("", "pods", READ, any),
-            everywhere("", "pods", &["delete"], any),
+            everywhere("", "pods", &["get", "list"], any),
             everywhere("", "pods/eviction", &["create"], any),
-            everywhere("policy", "poddisruptionbudgets", READ, any),
-            everywhere("apps", "daemonsets", READ, any),
-            everywhere("", "nodes", &["update"], any),
-            everywhere(machine_config, "machineconfigpools", &["patch", "update"], any),
-            everywhere(machine_config, "machineconfigpools/status", &["patch", "update"], any),
+            everywhere("policy", "poddisruptionbudgets", &["get", "list"], any),
+            everywhere(machine_config, "machineconfigpools", &["patch"], any),
+            everywhere(machine_config, "machineconfigpools/status", &["patch"], any),
             everywhere(machine_config, "machineconfigs", &["create", "patch", "delete"], any),
-            everywhere(machine_config, "kubeletconfigs", READ, any),
-            everywhere("operator.openshift.io", "machineconfigurations", READ, any),
         ]);
     }
     rights
