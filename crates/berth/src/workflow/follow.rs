@@ -164,9 +164,11 @@ impl Teller {
 
     fn say(&self, line: &str, printer: &mut Printer<'_>) -> Result<(), Failure> {
         let line = format!("{}\n", printable(line));
+        // Lines are news: they are not kept until the streams are full.
+        let mut write = || printer.aside(&line).and_then(|()| printer.flush());
         match &self.progress {
-            Some(progress) => progress.aside(|| printer.aside(&line)),
-            None => printer.aside(&line),
+            Some(progress) => progress.aside(write),
+            None => write(),
         }
     }
 }
