@@ -39,32 +39,19 @@ pub fn declared(resolver: &Resolver<'_>, resolution: &Resolution, dynamic: Dynam
     else {
         return declaration;
     };
-    let facts = resolver.facts(subject);
-    let mut give = |key: String, value: &str| {
+    for (key, value) in resolver.facts(subject).labels() {
         if declaration.labels.contains_key(&key) {
-            return;
+            continue;
         }
-        match Label::parse_parts(&key, value) {
+        match Label::parse_parts(&key, &value) {
             Ok(_) => {
-                declaration.labels.insert(key, value.to_owned());
+                declaration.labels.insert(key, value);
             }
             Err(error) => declaration.skipped.push(Refusal {
                 key,
                 reason: error.to_string(),
             }),
         }
-    };
-    for (key, value) in [
-        ("rack", facts.rack),
-        ("profile", facts.profile),
-        ("hardware-profile", facts.hardware_profile),
-    ] {
-        if let Some(value) = value {
-            give(format!("berth.dev/{key}"), value);
-        }
-    }
-    for tag in facts.tags {
-        give(format!("berth.dev/tag-{tag}"), "");
     }
     declaration
 }

@@ -222,7 +222,12 @@ impl Engine {
         };
         let existing: Vec<_> = self.state.berths.values().collect();
         let resolver = Resolver::new(documents.site(), documents.flavour());
-        for reservation in reserve(&resolver, &existing, self.options.allow_mass_removal) {
+        for reservation in reserve(
+            &resolver,
+            &existing,
+            self.options.dynamic_labels,
+            self.options.allow_mass_removal,
+        ) {
             let (node, work) = match reservation {
                 Reservation::Create(berth) => (berth.node_name(), Work::Create(berth)),
                 Reservation::Update { name, spec } => {

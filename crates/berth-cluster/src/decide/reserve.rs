@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use berth_labels::Label;
 use berth_site::{Resolver, Source};
 use kube::{ResourceExt as _, api::ObjectMeta};
 
@@ -37,13 +38,20 @@ pub enum Reservation {
 ///
 /// Only Berths that were made for documents, or that adopted a Node, are changed; those that people wrote stay theirs.
 /// With no declared node nothing is deleted: an empty source proves nothing.
-pub fn reserve(resolver: &Resolver<'_>, existing: &[&Berth], allow_mass_removal: bool) -> Vec<Reservation> {
+///
+/// `dynamic_labels` gives each machine also the labels that say its rack, profile and tags, as an action does.
+pub fn reserve(
+    resolver: &Resolver<'_>,
+    existing: &[&Berth],
+    dynamic_labels: bool,
+    allow_mass_removal: bool,
+) -> Vec<Reservation> {
     let by_node: BTreeMap<String, &Berth> = existing.iter().map(|berth| (berth.node_name(), *berth)).collect();
     let mut declared = BTreeSet::new();
     let mut plan = Vec::new();
     for subject in resolver.subjects().iter().filter(|subject| subject.is_declared()) {
         let node = subject.name.to_string();
-        let (name, spec) = declared_berth(resolver, subject);
+        let (name, spec) = declared_berth(resolver, subject, dynamic_labels);
         declared.insert(node.clone());
         match by_node.get(&node) {
             None => plan.push(Reservation::Create(Box::new(new_berth(
@@ -108,14 +116,22 @@ fn new_berth(name: &str, spec: BerthSpec, by: &str) -> Berth {
 }
 
 /// Labels that come from the pool itself are left to the pool, so that a change of the pool reaches the node.
-fn declared_berth(resolver: &Resolver<'_>, subject: &berth_site::Subject) -> (String, BerthSpec) {
+fn declared_berth(resolver: &Resolver<'_>, subject: &berth_site::Subject, dynamic_labels: bool) -> (String, BerthSpec) {
     let resolution = resolver.resolve(subject);
-    let labels = resolution
+    let mut labels: BTreeMap<String, String> = resolution
         .labels
         .iter()
         .filter(|label| !matches!(label.source, Source::Explicit(_) | Source::Implicit(_)))
         .map(|label| (label.key.as_str().to_owned(), label.value.as_str().to_owned()))
         .collect();
+    if dynamic_labels {
+        for (key, value) in resolver.facts(subject).labels() {
+            let is_declared = resolution.labels.iter().any(|label| label.key.as_str() == key);
+            if !is_declared && Label::parse_parts(&key, &value).is_ok() {
+                labels.insert(key, value);
+            }
+        }
+    }
     let mut spec = BerthSpec {
         pool: resolution.pool_name().map(str::to_owned),
         labels,
@@ -160,4 +176,47 @@ fn taint(taint: &berth_site::Taint) -> Option<Taint> {
         value: Some(taint.value.as_str().to_owned()).filter(|value| !value.is_empty()),
         effect,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_documents::{Sources, parse};
+    use berth_labels::Flavour;
+
+    use super::*;
+
+    const SITE: &str = "\
+schema: drydock/BaremetalNode/v1
+metadata: {schema: metadata/Document/v1, name: w1, storagePolicy: cleartext, layeringDefinition: {layer: site}}
+data:
+  host_profile: compute
+  metadata: {rack: r1, tags: [big, 'not legal'], owner_data: {berth.dev/profile: mine}}
+---
+schema: drydock/HostProfile/v1
+metadata: {schema: metadata/Document/v1, name: compute, storagePolicy: cleartext, layeringDefinition: {layer: site}}
+data: {}
+";
+
+    fn reserved(dynamic_labels: bool) -> BTreeMap<String, String> {
+        let mut sources = Sources::new();
+        let id = sources.add("site.yaml", SITE);
+        let (site, _) = berth_site::load(&sources, &parse(&sources, id).documents);
+        let resolver = Resolver::new(&site, Flavour::Upstream);
+        let plan = reserve(&resolver, &[], dynamic_labels, false);
+        let [Reservation::Create(berth)] = plan.as_slice() else {
+            panic!("{plan:?}");
+        };
+        berth.spec.labels.clone()
+    }
+
+    #[test]
+    fn a_berth_says_what_the_documents_know_of_the_machine() {
+        let labels = reserved(true);
+        assert_eq!(labels.get("berth.dev/rack").map(String::as_str), Some("r1"));
+        assert_eq!(labels.get("berth.dev/tag-big").map(String::as_str), Some(""));
+        // What the documents declare is stronger, and what is no legal label is left out.
+        assert_eq!(labels.get("berth.dev/profile").map(String::as_str), Some("mine"));
+        assert_eq!(labels.len(), 3, "{labels:?}");
+        assert_eq!(reserved(false).len(), 1);
+    }
 }

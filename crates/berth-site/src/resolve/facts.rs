@@ -22,6 +22,26 @@ pub struct HostFacts<'a> {
     pub tags: Vec<&'a str>,
 }
 
+impl HostFacts<'_> {
+    /// The facts as labels that say them: `berth.dev/rack`, `berth.dev/profile`, `berth.dev/hardware-profile`, and
+    /// `berth.dev/tag-NAME` for each tag. A fact need not be a legal label.
+    pub fn labels(&self) -> Vec<(String, String)> {
+        let named = [
+            ("rack", self.rack),
+            ("profile", self.profile),
+            ("hardware-profile", self.hardware_profile),
+        ];
+        let named = named
+            .into_iter()
+            .filter_map(|(key, value)| Some((format!("berth.dev/{key}"), value?.to_owned())));
+        let tags = self
+            .tags
+            .iter()
+            .map(|tag| (format!("berth.dev/tag-{tag}"), String::new()));
+        named.chain(tags).collect()
+    }
+}
+
 impl<'a> Resolver<'a> {
     /// What is known of a host beside its labels. A name that no document describes has no facts.
     pub fn facts(&self, subject: &Subject) -> HostFacts<'a> {
