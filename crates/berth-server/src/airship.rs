@@ -39,6 +39,9 @@ pub use self::{
 /// What every path of the API begins with.
 pub(crate) const PREFIX: &str = "/api/v1.0";
 
+/// The paths of the blueprint have no `/api`; they are taken too.
+const BLUEPRINT_PREFIX: &str = "/v1.0";
+
 /// The API, ready to be served.
 #[derive(Clone, Debug)]
 pub struct Api(pub(crate) Router);
@@ -57,6 +60,9 @@ impl Api {
                 reveals: endpoint.reveals,
             };
             let guarded = endpoint.handler.route_layer(from_fn_with_state(gate, auth::pass));
+            if let Some(rest) = endpoint.path.strip_prefix(PREFIX) {
+                router = router.route(&format!("{BLUEPRINT_PREFIX}{rest}"), guarded.clone());
+            }
             router = router.route(endpoint.path, guarded);
         }
         let router = router
@@ -92,6 +98,7 @@ fn endpoints() -> Vec<Endpoint> {
 fn family_of(path: &str) -> Family {
     let first = path
         .strip_prefix(PREFIX)
+        .or_else(|| path.strip_prefix(BLUEPRINT_PREFIX))
         .and_then(|rest| rest.split('/').find(|part| !part.is_empty()));
     match first {
         Some("buckets" | "bucket" | "revisions" | "rollback") => Family::Deckhand,

@@ -1,6 +1,6 @@
 //! `berth controller`: the controllers in a cluster.
 
-mod documents;
+pub(super) mod documents;
 mod webhook;
 
 use std::{io, sync::Arc, time::Duration};

@@ -7,7 +7,7 @@ use berth_labels::Flavour;
 use berth_repository::{Configdocs, DocumentRules, Repository, SiteRules};
 use berth_server::{Api, ApiState, Auth, Clock, ClusterAccess, IdSource, ListenOptions, Server, TokenStore};
 use berth_site::LabelJoin;
-use berth_store::Store;
+use berth_store::{ActionStore, Store};
 use berth_workflow::{DynamicLabels, Engine, EngineOptions, Strategy, Workflow, WorkflowOptions};
 use kube::Client;
 use tokio::sync::watch;
@@ -106,11 +106,26 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     Ok(Exit::Done)
 }
 
-/// The API on loopback in front of a repository, for those who run everything in one process.
-pub(super) fn local_api(repository: Arc<Repository>, flavour: Flavour) -> Api {
-    let rules = SiteRules { flavour: Some(flavour) };
-    let state = ApiState::new(repository, Arc::new(rules), Auth::None, Arc::new(microseconds), ids());
-    Api::new(state)
+/// The API on loopback for those who run everything in one process, and the engine that does its actions.
+pub(super) fn local_api(
+    repository: Arc<Repository>,
+    store: Arc<dyn ActionStore>,
+    client: Client,
+    flavour: Flavour,
+) -> (Api, Arc<Engine>) {
+    let rules: Arc<dyn DocumentRules> = Arc::new(SiteRules { flavour: Some(flavour) });
+    let options = EngineOptions::new("local", Arc::new(microseconds));
+    let engine = Arc::new(Engine::new(Arc::clone(&store), client, options));
+    let options = WorkflowOptions {
+        // The site is what is tried here; nobody deployed it.
+        require_site_action: false,
+        flavour: Some(flavour),
+        ..WorkflowOptions::default()
+    };
+    let configdocs = Arc::new(Configdocs::new(Arc::clone(&repository), Arc::clone(&rules)));
+    let workflow = Workflow::new(configdocs, store, Arc::clone(&engine), options);
+    let state = ApiState::new(repository, rules, Auth::None, Arc::new(microseconds), ids());
+    (Api::new(state.with_workflow(Arc::new(workflow))), engine)
 }
 
 /// The admission webhook, listening.

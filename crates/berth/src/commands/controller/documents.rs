@@ -23,7 +23,7 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The objects of a source, and again after every change. A source with errors changes nothing.
-pub(super) type Documents = watch::Receiver<Arc<Vec<Value>>>;
+pub(in crate::commands) type Documents = watch::Receiver<Arc<Vec<Value>>>;
 
 type Texts = Vec<(String, String)>;
 
@@ -34,7 +34,7 @@ enum Source {
         seen: Option<Fingerprint>,
     },
     Database {
-        repository: Repository,
+        repository: Arc<Repository>,
         /// Number and time: numbers begin again when everything is deleted.
         seen: Option<(u64, i64)>,
     },
@@ -53,7 +53,16 @@ pub(super) fn of_folder(paths: Vec<PathBuf>, flavour: FlavourArg) -> Result<Docu
 
 /// Follows the committed revision. Until something is committed there is an empty source, which proves nothing.
 pub(super) fn of_database(repository: Repository, flavour: FlavourArg) -> Documents {
-    let (sender, receiver) = watch::channel(Arc::default());
+    of_repository(Vec::new(), Arc::new(repository), flavour)
+}
+
+/// Follows the committed revision, from objects that are known already.
+pub(in crate::commands) fn of_repository(
+    known: Vec<Value>,
+    repository: Arc<Repository>,
+    flavour: FlavourArg,
+) -> Documents {
+    let (sender, receiver) = watch::channel(Arc::new(known));
     tokio::spawn(follow(Source::Database { repository, seen: None }, flavour, sender));
     receiver
 }

@@ -241,10 +241,12 @@ impl World {
             .or_else(|| self.machines.first())
             .map_or("NAME", |machine| machine.name.as_str());
         let documents = self.services.documents;
+        // As it was called, so that the line can be copied.
+        let berth = std::env::args().next().unwrap_or_else(|| "berth".to_owned());
         format!(
-            "\nKubernetes API  {}\nDocuments       http://{documents}/api/v1.0\nIgnition        http://{}\n\
+            "\nKubernetes API  {}\nAPI             http://{documents}/api/v1.0\nIgnition        http://{}\n\
              It is for trying, not for production.\n\nTry next, in another terminal:\n  {kubectl} get nodes,berths\n  \
-             {kubectl} delete node {one}\n  curl -s http://{documents}/api/v1.0/revisions\n\
+             {kubectl} delete node {one}\n  {berth} relabel --server http://{documents} --all --dry-run\n\
              The deleted Node comes back with its labels. Ctrl-C ends everything.\n",
             self.server.url(),
             self.services.ignition,

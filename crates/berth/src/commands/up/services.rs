@@ -1,4 +1,4 @@
-//! What runs beside the cluster: the API of documents on a database, and the Ignition server.
+//! What runs beside the cluster: the API of documents and actions on a database, and the Ignition server.
 
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc};
 
@@ -8,7 +8,9 @@ use berth_repository::{BufferMode, CommitOptions, Configdocs, LoadOptions, Repos
 use berth_server::{Access, CatalogHandle, IgnitionService, ListenOptions, NewToken, Server, TokenScope, TokenStore};
 use berth_sim::IgnitionSource;
 use berth_store::{SealingKeys, SqliteStore};
+use kube::Client;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::world::unusable;
 use crate::{
@@ -23,41 +25,53 @@ const COLLECTION: &str = "site";
 
 /// Servers that are running.
 pub(super) struct Services {
-    /// Where the API of documents is.
+    /// Where the API of documents and actions is.
     pub(super) documents: SocketAddr,
+    /// The committed documents.
+    pub(super) repository: Arc<Repository>,
     /// Where machines fetch their Ignition.
     pub(super) ignition: SocketAddr,
     tasks: Vec<JoinHandle<()>>,
+    stop: CancellationToken,
 }
 
 impl Services {
     /// Ends them.
     pub(super) fn stop(&self) {
+        self.stop.cancel();
         for task in &self.tasks {
             task.abort();
         }
     }
 }
 
-/// Starts both on free ports. The database is in the folder that is kept, or is gone at the end.
+/// Starts them on free ports. The database is in the folder that is kept, or is gone at the end.
 pub(super) async fn start(
     kept: Option<&Path>,
     texts: &[(String, String)],
     names: &[String],
     folder: &Path,
+    client: Client,
     flavour: Flavour,
 ) -> Result<(Services, IgnitionSource), Failure> {
-    let repository = repository(kept.unwrap_or(folder), texts, flavour).await?;
-    let api = Server::bind(loopback(), serve::local_api(repository, flavour)).await?;
+    let database = kept.unwrap_or(folder).join("documents.sqlite");
+    let store = Arc::new(SqliteStore::open(&database, SealingKeys::none()).await?);
+    let repository = repository(Arc::clone(&store), texts, flavour).await?;
+    let (api, engine) = serve::local_api(Arc::clone(&repository), store, client, flavour);
+    let api = Server::bind(loopback(), api).await?;
     let documents = address(&api)?;
     let (server, source) = ignition(texts, names, folder).await?;
+    let stop = CancellationToken::new();
     let services = Services {
         documents,
+        repository,
         ignition: address(&server)?,
         tasks: vec![
             tokio::spawn(api.run(std::future::pending())),
             tokio::spawn(server.run(std::future::pending())),
+            tokio::spawn(engine.run(stop.clone())),
         ],
+        stop,
     };
     Ok((services, source))
 }
@@ -76,9 +90,12 @@ fn address(server: &Server) -> Result<SocketAddr, Failure> {
 }
 
 /// The site as the first committed revision, unless there is one from an earlier time.
-async fn repository(folder: &Path, texts: &[(String, String)], flavour: Flavour) -> Result<Arc<Repository>, Failure> {
-    let store = SqliteStore::open(&folder.join("documents.sqlite"), SealingKeys::none()).await?;
-    let repository = Arc::new(Repository::new(Arc::new(store)));
+async fn repository(
+    store: Arc<SqliteStore>,
+    texts: &[(String, String)],
+    flavour: Flavour,
+) -> Result<Arc<Repository>, Failure> {
+    let repository = Arc::new(Repository::new(store));
     let rules = SiteRules { flavour: Some(flavour) };
     let configdocs = Configdocs::new(Arc::clone(&repository), Arc::new(rules));
     if configdocs.staged().await.map_err(unusable)?.committed.is_some() {

@@ -18,14 +18,19 @@ use berth_site::Resolver;
 use kube::{Client, Config};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     comparison::{BOOT_JITTER, Placed},
     services::{self, Services},
 };
-use crate::{args::UpArgs, failure::Failure, site::Loaded};
+use crate::{
+    args::{FlavourArg, UpArgs},
+    commands::controller::documents,
+    failure::Failure,
+    site::Loaded,
+};
 
 const TOKEN: &str = "administrator";
 const ADMIN: &str = "the embedded cluster";
@@ -96,7 +101,6 @@ pub(super) struct World {
     pub(super) controllers: JoinHandle<Result<(), controller::RunError>>,
     pub(super) services: Services,
     pub(super) stop: CancellationToken,
-    _documents: watch::Sender<Arc<Vec<Value>>>,
     _folder: TempDir,
 }
 
@@ -150,16 +154,25 @@ impl World {
 
         let url = server.url().parse().map_err(unusable)?;
         let client = Client::try_from(Config::new(url)).map_err(unusable)?;
-        let (sender, documents) = watch::channel(Arc::new(objects));
+        let (services, source) = services::start(
+            args.data_dir.as_deref(),
+            &texts,
+            &names,
+            folder.path(),
+            client.clone(),
+            flavour,
+        )
+        .await?;
         let mut options = Options::new(time.clock());
         options.approve = true;
         options.flavour = flavour;
-        options.documents = Some(documents);
+        options.documents = Some(documents::of_repository(
+            objects,
+            Arc::clone(&services.repository),
+            FlavourArg::default(),
+        ));
         let stop = CancellationToken::new();
         let controllers = tokio::spawn(controller::run(client, options, stop.clone()));
-
-        let (services, source) =
-            services::start(args.data_dir.as_deref(), &texts, &names, folder.path(), flavour).await?;
         let mut fleet = Fleet::new(cluster, time, flavour, 1);
         fleet.fetch_from(source);
         for name in &names {
@@ -183,7 +196,6 @@ impl World {
             controllers,
             services,
             stop,
-            _documents: sender,
             _folder: folder,
         })
     }
