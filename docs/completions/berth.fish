@@ -39,8 +39,18 @@ complete -c berth -n "__fish_berth_needs_command" -f -a "show" -d 'Print the doc
 complete -c berth -n "__fish_berth_needs_command" -f -a "rollback" -d 'Make a new revision with the documents of an earlier one'
 complete -c berth -n "__fish_berth_needs_command" -f -a "tag" -d 'Give a revision a tag, or take one away'
 complete -c berth -n "__fish_berth_needs_command" -f -a "configdocs" -d 'Stage documents and commit them, as Shipyard does'
+complete -c berth -n "__fish_berth_needs_command" -f -a "relabel" -d 'Give nodes exactly the labels that the committed documents declare'
+complete -c berth -n "__fish_berth_needs_command" -f -a "actions" -d 'List the actions of a server, newest first'
+complete -c berth -n "__fish_berth_needs_command" -f -a "describe" -d 'Show an action with its steps and the outcome of every node'
+complete -c berth -n "__fish_berth_needs_command" -f -a "stop" -d 'End a running action: nodes that have begun are finished, the others are left as they are'
+complete -c berth -n "__fish_berth_needs_command" -f -a "pause" -d 'Hold a running action: nodes that have begun are finished, the others wait'
+complete -c berth -n "__fish_berth_needs_command" -f -a "resume" -d 'Let a paused action go on'
+complete -c berth -n "__fish_berth_needs_command" -f -a "retry" -d 'Run an action again for the nodes that failed, and only for them'
+complete -c berth -n "__fish_berth_needs_command" -f -a "site-action" -d 'The record of what was done to a whole site'
+complete -c berth -n "__fish_berth_needs_command" -f -a "shipyard" -d 'Shipyard\'s own command line, for scripts that have it'
 complete -c berth -n "__fish_berth_needs_command" -f -a "rollout" -d 'Questions about moving nodes to their rendered config'
 complete -c berth -n "__fish_berth_needs_command" -f -a "forecast" -d 'Foretell a rollout: who moves when, with how many reboots, and until when'
+complete -c berth -n "__fish_berth_needs_command" -f -a "rehearse" -d 'Play a change through on a copy of the cluster, on simulated time'
 complete -c berth -n "__fish_berth_needs_command" -f -a "machineconfig" -d 'Make the machine configs that carry a pool\'s boot labels'
 complete -c berth -n "__fish_berth_needs_command" -f -a "ignition" -d 'Make the Ignition config for a pool or for one machine'
 complete -c berth -n "__fish_berth_needs_command" -f -a "cloud-init" -d 'Make the cloud-init user data that gives one machine its boot labels'
@@ -51,7 +61,7 @@ complete -c berth -n "__fish_berth_needs_command" -f -a "egress" -d 'Questions a
 complete -c berth -n "__fish_berth_needs_command" -f -a "up" -d 'Try the whole product on simulated machines'
 complete -c berth -n "__fish_berth_needs_command" -f -a "serve" -d 'Run everything that Berth serves in one process'
 complete -c berth -n "__fish_berth_needs_command" -f -a "ignition-server" -d 'Serve Ignition configs to machines'
-complete -c berth -n "__fish_berth_needs_command" -f -a "token" -d 'Tokens with which machines fetch their Ignition config'
+complete -c berth -n "__fish_berth_needs_command" -f -a "token" -d 'Tokens with which machines fetch their Ignition config, and people use the API'
 complete -c berth -n "__fish_berth_needs_command" -f -a "pointer" -d 'Print the small Ignition config that a machine boots from'
 complete -c berth -n "__fish_berth_needs_command" -f -a "iso" -d 'The Ignition config inside a CoreOS live image'
 complete -c berth -n "__fish_berth_needs_command" -f -a "ztp" -d 'Make the manifests with which a hub installs the site\'s cluster'
@@ -59,6 +69,9 @@ complete -c berth -n "__fish_berth_needs_command" -f -a "node-manifest" -d 'Prin
 complete -c berth -n "__fish_berth_needs_command" -f -a "store" -d 'Look after the database that holds the documents'
 complete -c berth -n "__fish_berth_needs_command" -f -a "labels" -d 'Questions about labels alone'
 complete -c berth -n "__fish_berth_needs_command" -f -a "selector" -d 'Convert a label selector, to debug it'
+complete -c berth -n "__fish_berth_needs_command" -f -a "install" -d 'Install Berth in a cluster'
+complete -c berth -n "__fish_berth_needs_command" -f -a "uninstall" -d 'Remove Berth from a cluster, and leave the Nodes alone'
+complete -c berth -n "__fish_berth_needs_command" -f -a "doctor" -d 'Check an installation, and say what to do'
 complete -c berth -n "__fish_berth_needs_command" -f -a "controller" -d 'Keep the promise in a cluster'
 complete -c berth -n "__fish_berth_needs_command" -f -a "status" -d 'Show pools, berths, drift and conflicts of a cluster'
 complete -c berth -n "__fish_berth_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -125,7 +138,10 @@ yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand render" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand diff" -l pool -d 'Only this pool, and the nodes that are in it before or after' -r
-complete -c berth -n "__fish_berth_using_subcommand diff" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand diff" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand diff" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand diff" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand diff" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand diff" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand diff" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand diff" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -139,7 +155,10 @@ name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand apply" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand apply" -l bucket -d 'The bucket that takes the documents' -r
-complete -c berth -n "__fish_berth_using_subcommand apply" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand apply" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand apply" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand apply" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand apply" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand apply" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand apply" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand apply" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -151,7 +170,10 @@ name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand apply" -l dry-run -d 'Only show what would change'
 complete -c berth -n "__fish_berth_using_subcommand apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand revisions" -l tag -d 'Only revisions with this tag; repeatable: with any of them' -r
-complete -c berth -n "__fish_berth_using_subcommand revisions" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand revisions" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand revisions" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand revisions" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand revisions" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand revisions" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand revisions" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand revisions" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -162,7 +184,10 @@ yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand revisions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand show" -l bucket -d 'Only the documents of this bucket' -r
-complete -c berth -n "__fish_berth_using_subcommand show" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand show" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand show" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand show" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand show" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand show" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand show" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand show" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -174,7 +199,10 @@ name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand show" -l rendered -d 'After layering and substitution'
 complete -c berth -n "__fish_berth_using_subcommand show" -l cleartext -d 'Show secrets as they are'
 complete -c berth -n "__fish_berth_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c berth -n "__fish_berth_using_subcommand rollback" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand rollback" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand rollback" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand rollback" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand rollback" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand rollback" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand rollback" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand rollback" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -186,7 +214,10 @@ name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand rollback" -l dry-run -d 'Only show what would change'
 complete -c berth -n "__fish_berth_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand tag" -l data -d 'What to keep with the tag: a mapping in YAML or JSON' -r
-complete -c berth -n "__fish_berth_using_subcommand tag" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand tag" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand tag" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand tag" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand tag" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand tag" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand tag" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand tag" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -205,7 +236,10 @@ complete -c berth -n "__fish_berth_using_subcommand configdocs; and not __fish_s
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and not __fish_seen_subcommand_from load status commit show versions help" -f -a "versions" -d 'List the versions of the site with their revisions'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and not __fish_seen_subcommand_from load status commit show versions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
-complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -218,7 +252,10 @@ complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l replace -d 'Empty the buffer first'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l versions -d 'Two of buffer, committed, `last_site_action` and `successful_site_action`' -r
-complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -228,7 +265,10 @@ json\t'For programs; the fields are stable'
 yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -241,7 +281,10 @@ complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l dry-run -d 'Only validate'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l version -d 'buffer, committed, `last_site_action` or `successful_site_action`' -r
-complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -252,7 +295,10 @@ yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l cleartext -d 'Show secrets as they are'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l server -d 'Address of a server, such as `https://berth.example.com`; `--database` is not looked at then' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
@@ -268,6 +314,307 @@ complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the documents of a collection'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "versions" -d 'List the versions of the site with their revisions'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l filter -d 'Nodes that meet a criterion; repeatable: all of them' -r
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l filter-file -d 'Nodes that a Drydock node filter selects, in YAML or JSON' -r -F
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l strategy -d 'What happens to labels that are not declared' -r -f -a "mirror\t'They are removed, except those of protected domains'
+owned\t'Those that Berth has set are removed'
+promenade\t'What Promenade did: all are removed whose key has no kubernetes.io in it'"
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand relabel" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l all -d 'All nodes of the committed documents'
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l dry-run -d 'Only say what would change'
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l wait -d 'Show every outcome as it comes, and end with the action'
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l allow-mass-removal -d 'Let the action take away more than a tenth of all owned labels'
+complete -c berth -n "__fish_berth_using_subcommand relabel" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand actions" -l limit -d 'How many' -r
+complete -c berth -n "__fish_berth_using_subcommand actions" -l lifecycle -d 'Only those that stand so: Pending, Processing, Paused, Complete, Failed' -r
+complete -c berth -n "__fish_berth_using_subcommand actions" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand actions" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand actions" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand actions" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand actions" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand actions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand describe" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand describe" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand describe" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand describe" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand describe" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand describe" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand stop" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand stop" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand stop" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand stop" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand stop" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand pause" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand pause" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand pause" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand pause" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand pause" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand resume" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand resume" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand resume" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand resume" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand resume" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand retry" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand retry" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand retry" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand retry" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand retry" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand retry" -l wait -d 'Show every outcome as it comes, and end with the action'
+complete -c berth -n "__fish_berth_using_subcommand retry" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand site-action; and not __fish_seen_subcommand_from record help" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand site-action; and not __fish_seen_subcommand_from record help" -f -a "record" -d 'Say that a site action took place at a revision'
+complete -c berth -n "__fish_berth_using_subcommand site-action; and not __fish_seen_subcommand_from record help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l revision -d 'A number, `committed`, or a tag' -r
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l name -d 'What was done' -r
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l failure -d 'It failed'
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from help" -f -a "record" -d 'Say that a site action took place at a revision'
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l context-marker -d 'A UUID that goes with the request into the server\'s log and the action' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l output-format -d 'Form of the output' -r -f -a "cli\t'Tables'
+raw\t'The answer as the server sent it'
+format\t'The answer, indented'"
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l verbosity -d 'How many notes are shown, from 0 to 5' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l os-auth-token -d 'A token that tells the server who asks' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l os-auth-url -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l os-username -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l os-password -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l os-project-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l os-project-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l os-user-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -l no-debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -f -a "create" -d 'Start an action, or load documents'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -f -a "commit" -d 'Validate and commit the buffer'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -f -a "get" -d 'Show actions, documents, workflows or statuses'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -f -a "describe" -d 'Show an action, a step, a validation, a workflow or a note'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -f -a "logs" -d 'Show what a step has written'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -f -a "stop" -d 'End a running action'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -f -a "pause" -d 'Hold a running action'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -f -a "unpause" -d 'Let a paused action go on'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and not __fish_seen_subcommand_from create commit get describe logs stop pause unpause help" -f -a "help" -d 'Say what can be done'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l context-marker -d 'A UUID that goes with the request into the server\'s log and the action' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l output-format -d 'Form of the output' -r -f -a "cli\t'Tables'
+raw\t'The answer as the server sent it'
+format\t'The answer, indented'"
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l verbosity -d 'How many notes are shown, from 0 to 5' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l os-auth-token -d 'A token that tells the server who asks' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l os-auth-url -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l os-username -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l os-password -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l os-project-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l os-project-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l os-user-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -l no-debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -f -a "action" -d 'Start an action'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from create" -f -a "configdocs" -d 'Load documents into a collection of the buffer'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l context-marker -d 'A UUID that goes with the request into the server\'s log and the action' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l output-format -d 'Form of the output' -r -f -a "cli\t'Tables'
+raw\t'The answer as the server sent it'
+format\t'The answer, indented'"
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l verbosity -d 'How many notes are shown, from 0 to 5' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l os-auth-token -d 'A token that tells the server who asks' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l os-auth-url -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l os-username -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l os-password -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l os-project-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l os-project-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l os-user-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -l no-debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from commit" -f -a "configdocs" -d 'Validate and commit the buffer'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l context-marker -d 'A UUID that goes with the request into the server\'s log and the action' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l output-format -d 'Form of the output' -r -f -a "cli\t'Tables'
+raw\t'The answer as the server sent it'
+format\t'The answer, indented'"
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l verbosity -d 'How many notes are shown, from 0 to 5' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l os-auth-token -d 'A token that tells the server who asks' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l os-auth-url -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l os-username -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l os-password -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l os-project-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l os-project-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l os-user-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -l no-debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -f -a "actions" -d 'List the actions'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -f -a "configdocs" -d 'Show how collections stand, or the documents of one'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -f -a "renderedconfigdocs" -d 'Show the documents after layering and substitution'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -f -a "workflows" -d 'List the runs of actions'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from get" -f -a "site-statuses" -d 'Show how the site\'s machines stand'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l action -d 'The action of a step or a validation that is named alone' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l context-marker -d 'A UUID that goes with the request into the server\'s log and the action' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l output-format -d 'Form of the output' -r -f -a "cli\t'Tables'
+raw\t'The answer as the server sent it'
+format\t'The answer, indented'"
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l verbosity -d 'How many notes are shown, from 0 to 5' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l os-auth-token -d 'A token that tells the server who asks' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l os-auth-url -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l os-username -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l os-password -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l os-project-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l os-project-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l os-user-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -l no-debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from describe" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l action -d 'The action of a step or a validation that is named alone' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l try -d 'Which try' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l context-marker -d 'A UUID that goes with the request into the server\'s log and the action' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l output-format -d 'Form of the output' -r -f -a "cli\t'Tables'
+raw\t'The answer as the server sent it'
+format\t'The answer, indented'"
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l verbosity -d 'How many notes are shown, from 0 to 5' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l os-auth-token -d 'A token that tells the server who asks' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l os-auth-url -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l os-username -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l os-password -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l os-project-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l os-project-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l os-user-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -l no-debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from logs" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l action -d 'The action of a step or a validation that is named alone' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l context-marker -d 'A UUID that goes with the request into the server\'s log and the action' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l output-format -d 'Form of the output' -r -f -a "cli\t'Tables'
+raw\t'The answer as the server sent it'
+format\t'The answer, indented'"
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l verbosity -d 'How many notes are shown, from 0 to 5' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l os-auth-token -d 'A token that tells the server who asks' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l os-auth-url -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l os-username -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l os-password -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l os-project-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l os-project-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l os-user-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -l no-debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from stop" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l action -d 'The action of a step or a validation that is named alone' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l context-marker -d 'A UUID that goes with the request into the server\'s log and the action' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l output-format -d 'Form of the output' -r -f -a "cli\t'Tables'
+raw\t'The answer as the server sent it'
+format\t'The answer, indented'"
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l verbosity -d 'How many notes are shown, from 0 to 5' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l os-auth-token -d 'A token that tells the server who asks' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l os-auth-url -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l os-username -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l os-password -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l os-project-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l os-project-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l os-user-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -l no-debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l action -d 'The action of a step or a validation that is named alone' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l context-marker -d 'A UUID that goes with the request into the server\'s log and the action' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l output-format -d 'Form of the output' -r -f -a "cli\t'Tables'
+raw\t'The answer as the server sent it'
+format\t'The answer, indented'"
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l verbosity -d 'How many notes are shown, from 0 to 5' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l os-auth-token -d 'A token that tells the server who asks' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l os-auth-url -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l os-username -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l os-password -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l os-project-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l os-project-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l os-user-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -l no-debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from unpause" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l context-marker -d 'A UUID that goes with the request into the server\'s log and the action' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l output-format -d 'Form of the output' -r -f -a "cli\t'Tables'
+raw\t'The answer as the server sent it'
+format\t'The answer, indented'"
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l verbosity -d 'How many notes are shown, from 0 to 5' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l os-auth-token -d 'A token that tells the server who asks' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l os-auth-url -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l os-username -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l os-password -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l os-project-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l os-project-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l os-user-domain-name -d 'Not needed' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -l no-debug -d 'Not needed'
+complete -c berth -n "__fish_berth_using_subcommand shipyard; and __fish_seen_subcommand_from help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand rollout; and not __fish_seen_subcommand_from plan help" -s h -l help -d 'Print help'
 complete -c berth -n "__fish_berth_using_subcommand rollout; and not __fish_seen_subcommand_from plan help" -f -a "plan" -d 'Show which nodes would move next, pool by pool'
 complete -c berth -n "__fish_berth_using_subcommand rollout; and not __fish_seen_subcommand_from plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -300,6 +647,24 @@ json\t'For programs; the fields are stable'
 yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand forecast" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -l nodes -d 'Nodes as observed, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input' -r -F
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -l scenario -d 'What goes wrong, and when' -r -F
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -l fail -d 'Let a node fail: NODE does not come back from its reboot, or NODE=stuck-drain, NODE=refuses, NODE=slow-boot:40m; repeatable' -r
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -l window -d 'The maintenance window, from the start of the change: 4h, 90m, 1h30m' -r
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -l reboot-minutes -d 'Minutes that a node is away for one reboot' -r
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -l drain-minutes -d 'Minutes to drain a node before it reboots' -r
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -l svg -d 'Draw when each node is out as a chart over time into this file' -r -F
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -l os-image-url -d 'Image of the operating system, unless a machine config names another' -r
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -l journal -d 'Print everything that happens, step by step'
+complete -c berth -n "__fish_berth_using_subcommand rehearse" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand machineconfig" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l pool -d 'The pool' -r
 complete -c berth -n "__fish_berth_using_subcommand machineconfig" -l way -d 'How the labels reach the kubelet' -r -f -a "auto\t'By what is known: the platform\'s hook if the unit has it, else the generator if there is the executable, else a drop-in'
@@ -389,6 +754,7 @@ complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_sub
 complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from check" -l nodes -d 'Live nodes, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from check" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from check" -l haproxy -d 'Compare this `HAProxy` configuration, too: its servers with the nodes that may run routers, and its health checks' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ingress; and __fish_seen_subcommand_from check" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
 wide\t'For people, with more columns'
 json\t'For programs; the fields are stable'
@@ -437,35 +803,50 @@ json\t'For programs; the fields are stable'
 yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -l nodes -d 'Live nodes, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input' -r -F
 complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
-complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -l observed -d '`EgressIP` objects and router pods, as `kubectl get -o yaml` prints them; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -l observed -d '`EgressIP` objects and router pods, as `kubectl get -o yaml` prints them, instead of a cluster; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -l relabel -d 'Say what this label would move: NODE=KEY=VALUE sets it, NODE=KEY- removes it; repeatable' -r
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -l kubeconfig -d 'The kubeconfig; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -l context -d 'The context of the kubeconfig' -r
 complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
 wide\t'For people, with more columns'
 json\t'For programs; the fields are stable'
 yaml\t'The same data as JSON'
 name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -s f -l filename -d 'File or folder with documents; `-` is standard input; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Plan which node hosts each egress address'
 complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Compare the plan with what the cluster does, before and after a relabelling'
 complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c berth -n "__fish_berth_using_subcommand up" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable. Without it, examples/telco-site' -r -F
+complete -c berth -n "__fish_berth_using_subcommand up" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable. Without it, the example that is inside the program' -r -F
 complete -c berth -n "__fish_berth_using_subcommand up" -l machines -d 'How many machines boot: fewer than the site has, or more, which get Berths in the pool worker' -r
 complete -c berth -n "__fish_berth_using_subcommand up" -l scenario -d 'Play a scenario on simulated machines, print its transcript and end' -r -F
 complete -c berth -n "__fish_berth_using_subcommand up" -l port -d 'Port of the embedded API on 127.0.0.1; 0 takes any free one' -r
 complete -c berth -n "__fish_berth_using_subcommand up" -l data-dir -d 'Folder that keeps the cluster\'s objects; without it they are gone at the end' -r -F
 complete -c berth -n "__fish_berth_using_subcommand up" -l speed -d 'How many seconds pass for the machines in one second' -r
 complete -c berth -n "__fish_berth_using_subcommand up" -l without-berth -d 'Also count what the same machines cost when they are labelled after they joined'
+complete -c berth -n "__fish_berth_using_subcommand up" -l plain -d 'Print lines instead of a picture, also on a terminal'
 complete -c berth -n "__fish_berth_using_subcommand up" -l once -d 'End when all machines are in their places'
 complete -c berth -n "__fish_berth_using_subcommand up" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l listen -d 'Address and port of the API; port 0 takes any free one' -r
-complete -c berth -n "__fish_berth_using_subcommand serve" -l auth -d 'How callers of the API are known' -r -f -a "none\t'Whoever reaches the server may do everything; on loopback addresses only'"
+complete -c berth -n "__fish_berth_using_subcommand serve" -l auth -d 'How callers of the API are known: none, tokens FILE, or kubernetes' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l strategy -d 'What happens to labels that are not declared, where a request does not say it' -r -f -a "mirror\t'They are removed, except those of protected domains'
+owned\t'Those that Berth has set are removed'
+promenade\t'What Promenade did: all are removed whose key has no kubernetes.io in it'"
+complete -c berth -n "__fish_berth_using_subcommand serve" -l protect -d 'Domain of labels that other controllers own, which mirror leaves alone; repeatable, beside those that are known' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l concurrency -d 'How many nodes are relabelled at a time' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l identity -d 'Name of this server among those on one database; the host\'s name and the address unless given' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-listen -d 'Address and port of the admission webhook of the cluster; see `berth install --admission webhook`' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-cert -d 'The webhook\'s certificate, in PEM; read again when it changes' -r -F
+complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-key -d 'The private key of the webhook\'s certificate, in PEM' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand serve" -l cluster-kubeconfig -d 'Kubeconfig of the cluster; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
+complete -c berth -n "__fish_berth_using_subcommand serve" -l cluster-context -d 'The context of that kubeconfig' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l ignition-listen -d 'Address and port for TLS; port 0 takes any free one' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l tls-cert -d 'The server\'s certificate and those that lead to its root, in PEM; read again when it changes' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l tls-key -d 'The private key of the certificate, in PEM' -r -F
@@ -473,6 +854,7 @@ complete -c berth -n "__fish_berth_using_subcommand serve" -l plain-listen -d 'A
 complete -c berth -n "__fish_berth_using_subcommand serve" -l tokens -d 'File with the tokens, as `berth token create` writes it' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l os-image-url -d 'Image of the operating system, unless a machine config names another' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l kubeconfig -d 'Kubeconfig with which the machines\' kubelets ask for their certificate, added to every config' -r -F
+complete -c berth -n "__fish_berth_using_subcommand serve" -l announce-to -d 'Cluster that is told when a machine fetches its config, so that its Node is there before it' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l log-format -d 'Form of the log' -r -f -a "plain\t'For people'
 json\t'One JSON object per line'"
 complete -c berth -n "__fish_berth_using_subcommand serve" -l log-level -d 'How much is logged' -r -f -a "error\t'What must be repaired'
@@ -481,8 +863,16 @@ info\t'Every config served, too'
 debug\t'Every step, too'"
 complete -c berth -n "__fish_berth_using_subcommand serve" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand serve" -l no-cluster -d 'Serve documents alone, even where a cluster could be found'
+complete -c berth -n "__fish_berth_using_subcommand serve" -l no-site-action-needed -d 'Take actions also before any revision took part in a site action'
+complete -c berth -n "__fish_berth_using_subcommand serve" -l all-or-nothing -d 'Refuse actions while the committed documents have any error, also one that does not touch their nodes'
+complete -c berth -n "__fish_berth_using_subcommand serve" -l deployment-configuration-needed -d 'Refuse actions on documents without Shipyard\'s deployment-configuration, as Shipyard does'
+complete -c berth -n "__fish_berth_using_subcommand serve" -l no-dynamic-labels -d 'Give nodes no labels of rack, profile, hardware profile and tags'
+complete -c berth -n "__fish_berth_using_subcommand serve" -l any-filter-label -d 'Let one of several labels in a node filter be enough, as Drydock\'s code does; its documentation asks for all'
+complete -c berth -n "__fish_berth_using_subcommand serve" -l from-cluster -d 'Serve the pools, machine configs, Berths and label rules of a cluster'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l allow-anonymous -d 'Give configs, and the secrets in them, to whoever asks'
 complete -c berth -n "__fish_berth_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l ignition-listen -d 'Address and port for TLS; port 0 takes any free one' -r
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l tls-cert -d 'The server\'s certificate and those that lead to its root, in PEM; read again when it changes' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l tls-key -d 'The private key of the certificate, in PEM' -r -F
@@ -490,6 +880,7 @@ complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l plain-li
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l tokens -d 'File with the tokens, as `berth token create` writes it' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l os-image-url -d 'Image of the operating system, unless a machine config names another' -r
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l kubeconfig -d 'Kubeconfig with which the machines\' kubelets ask for their certificate, added to every config' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l announce-to -d 'Cluster that is told when a machine fetches its config, so that its Node is there before it' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l log-format -d 'Form of the log' -r -f -a "plain\t'For people'
 json\t'One JSON object per line'"
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l log-level -d 'How much is logged' -r -f -a "error\t'What must be repaired'
@@ -498,7 +889,9 @@ info\t'Every config served, too'
 debug\t'Every step, too'"
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
-complete -c berth -n "__fish_berth_using_subcommand ignition-server" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l cluster-kubeconfig -d 'Kubeconfig of the cluster; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l cluster-context -d 'The context of that kubeconfig' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l from-cluster -d 'Serve the pools, machine configs, Berths and label rules of a cluster'
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l allow-anonymous -d 'Give configs, and the secrets in them, to whoever asks'
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand token; and not __fish_seen_subcommand_from create list revoke help" -s h -l help -d 'Print help'
@@ -508,9 +901,15 @@ complete -c berth -n "__fish_berth_using_subcommand token; and not __fish_seen_s
 complete -c berth -n "__fish_berth_using_subcommand token; and not __fish_seen_subcommand_from create list revoke help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l pool -d 'Opens the config of this pool, and those of the nodes in it' -r
 complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l node -d 'Opens the config of this node' -r
+complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l role -d 'Lets its holder use the API of `berth serve --auth tokens`, and opens no config' -r -f -a "viewer\t'Read everything but secrets'
+operator\t'Load and commit documents and relabel nodes, too'
+admin\t'See secrets and remove revisions, tags and tasks, too'"
+complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l bootstrap -d 'Lets the kubelet of this node join the cluster' -r
 complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l expires -d 'How long the token is good for: 24h, 7d; for ever when left out' -r
-complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l comment -d 'A word for people, shown in the list' -r
+complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l comment -d 'A word for people, shown in the list; the API\'s records name the holder by it' -r
 complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l token-file -d 'File that holds the tokens, hashed; a running server notices changes' -r -F
+complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l kubeconfig -d 'The kubeconfig; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
+complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l context -d 'The context of the kubeconfig' -r
 complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
 wide\t'For people, with more columns'
 json\t'For programs; the fields are stable'
@@ -681,7 +1080,66 @@ name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand selector" -l to-map -d 'The plain map that means the same'
 complete -c berth -n "__fish_berth_using_subcommand selector" -l invert -d 'The labels that satisfy the selector'
 complete -c berth -n "__fish_berth_using_subcommand selector" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c berth -n "__fish_berth_using_subcommand controller" -l mode -d 'What the controllers do' -r -f -a "labels\t'Labels, Berths and pre-registration; the rest is left to the Machine Config Operator'"
+complete -c berth -n "__fish_berth_using_subcommand install" -l image -d 'Image with the berth executable' -r
+complete -c berth -n "__fish_berth_using_subcommand install" -l mode -d 'Which controllers are installed' -r -f -a "labels\t'Labels, Berths and pre-registration; the rest is left to the Machine Config Operator'
+full\t'Rendering and rollout too, for clusters without that operator'"
+complete -c berth -n "__fish_berth_using_subcommand install" -l namespace -d 'Namespace of the controllers' -r
+complete -c berth -n "__fish_berth_using_subcommand install" -l replicas -d 'How many controllers; one of them leads' -r
+complete -c berth -n "__fish_berth_using_subcommand install" -l admission -d 'How Nodes and objects are checked when they come in' -r -f -a "auto\t'By policies where the API server has them, else by a webhook'
+policy\t'By admission policies, which the controllers make from rules and pools'
+webhook\t'By a webhook of the controllers'
+off\t'Not at all'"
+complete -c berth -n "__fish_berth_using_subcommand install" -l admission-failure -d 'What happens to a Node when it cannot be checked' -r -f -a "ignore\t'It joins all the same'
+fail\t'It does not join'"
+complete -c berth -n "__fish_berth_using_subcommand install" -l database-secret -d 'Secret in the namespace whose key `address` names the database with the committed documents' -r
+complete -c berth -n "__fish_berth_using_subcommand install" -l kubeconfig -d 'The kubeconfig; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
+complete -c berth -n "__fish_berth_using_subcommand install" -l context -d 'The context of the kubeconfig' -r
+complete -c berth -n "__fish_berth_using_subcommand install" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand install" -l approve -d 'Let the controllers decide about certificate requests of kubelets whose names are reserved'
+complete -c berth -n "__fish_berth_using_subcommand install" -l dry-run -d 'Print what would be applied, and ask no cluster'
+complete -c berth -n "__fish_berth_using_subcommand install" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand uninstall" -l namespace -d 'Namespace of the controllers' -r
+complete -c berth -n "__fish_berth_using_subcommand uninstall" -l kubeconfig -d 'The kubeconfig; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
+complete -c berth -n "__fish_berth_using_subcommand uninstall" -l context -d 'The context of the kubeconfig' -r
+complete -c berth -n "__fish_berth_using_subcommand uninstall" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand uninstall" -l keep-definitions -d 'Leave the definitions, and with them Berths, rules and pools'
+complete -c berth -n "__fish_berth_using_subcommand uninstall" -l pools -d 'Remove pools and machine configs too, if their definitions are Berth\'s'
+complete -c berth -n "__fish_berth_using_subcommand uninstall" -l dry-run -d 'Say what would be removed'
+complete -c berth -n "__fish_berth_using_subcommand uninstall" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand doctor" -l namespace -d 'Namespace of the controllers' -r
+complete -c berth -n "__fish_berth_using_subcommand doctor" -l mode -d 'Which controllers should run' -r -f -a "labels\t'Labels, Berths and pre-registration; the rest is left to the Machine Config Operator'
+full\t'Rendering and rollout too, for clusters without that operator'"
+complete -c berth -n "__fish_berth_using_subcommand doctor" -l kubeconfig -d 'The kubeconfig; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
+complete -c berth -n "__fish_berth_using_subcommand doctor" -l context -d 'The context of the kubeconfig' -r
+complete -c berth -n "__fish_berth_using_subcommand doctor" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand doctor" -l approve -d 'The controllers decide about certificate requests'
+complete -c berth -n "__fish_berth_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c berth -n "__fish_berth_using_subcommand controller" -l mode -d 'What the controllers do' -r -f -a "labels\t'Labels, Berths and pre-registration; the rest is left to the Machine Config Operator'
+full\t'Rendering, rollout, drains and clean-up of rendered configs too, where no Machine Config Operator does them'"
+complete -c berth -n "__fish_berth_using_subcommand controller" -s f -l filename -l site -d 'File or folder with documents, for whose nodes Berths are kept; repeatable, and read again when it changes' -r -F
+complete -c berth -n "__fish_berth_using_subcommand controller" -l database -d 'Database for whose committed revision Berths are kept: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
+complete -c berth -n "__fish_berth_using_subcommand controller" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l admission -d 'How Nodes and objects are checked when they come in' -r -f -a "policy\t'By admission policies, made from the cluster\'s rules and pools'
+webhook\t'By a webhook, at --admission-listen'
+off\t'Not at all'"
+complete -c berth -n "__fish_berth_using_subcommand controller" -l admission-failure -d 'What happens to a Node when it cannot be checked' -r -f -a "ignore\t'It joins all the same'
+fail\t'It does not join'"
+complete -c berth -n "__fish_berth_using_subcommand controller" -l admission-listen -d 'Address and port of the webhook' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l tls-cert -d 'The webhook\'s certificate, in PEM; read again when it changes' -r -F
+complete -c berth -n "__fish_berth_using_subcommand controller" -l tls-key -d 'The private key of the certificate, in PEM' -r -F
 complete -c berth -n "__fish_berth_using_subcommand controller" -l health-listen -d 'Address and port of /healthz, /readyz and /metrics' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l lease-namespace -d 'Namespace of the Lease' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l lease-duration -d 'How long a silent leader keeps the Lease' -r
@@ -698,6 +1156,7 @@ info\t'Every config served, too'
 debug\t'Every step, too'"
 complete -c berth -n "__fish_berth_using_subcommand controller" -l approve -d 'Decide about certificate requests of kubelets whose names are reserved'
 complete -c berth -n "__fish_berth_using_subcommand controller" -l no-adoption -d 'Leave Nodes alone that have no Berth'
+complete -c berth -n "__fish_berth_using_subcommand controller" -l no-dynamic-labels -d 'Give the machines of the documents no labels of rack, profile, hardware profile and tags; as for `berth serve`'
 complete -c berth -n "__fish_berth_using_subcommand controller" -l allow-mass-removal -d 'Let a change take away more than a tenth of all labels that Berth set'
 complete -c berth -n "__fish_berth_using_subcommand controller" -l take-over -d 'Set declared labels even where somebody else gave them another value'
 complete -c berth -n "__fish_berth_using_subcommand controller" -l no-leader-election -d 'This is the only replica'
@@ -710,47 +1169,70 @@ json\t'For programs; the fields are stable'
 yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "lint" -d 'Find every mistake in a folder of documents'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "resolve" -d 'Show the pool and the labels of every node'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "explain" -d 'Explain where the labels of one node come from'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "pools" -d 'Show which pool each node is in'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "plan" -d 'Show what would change on the live nodes'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "render" -d 'Merge the machine configs of a pool into one rendered config'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "diff" -d 'Compare two folders or revisions of documents: what changes on machines, and what it costs'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "apply" -d 'Store a folder of documents as a new revision'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "revisions" -d 'List the revisions with their buckets and tags'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "show" -d 'Print the documents of a revision'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "rollback" -d 'Make a new revision with the documents of an earlier one'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "tag" -d 'Give a revision a tag, or take one away'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "configdocs" -d 'Stage documents and commit them, as Shipyard does'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "rollout" -d 'Questions about moving nodes to their rendered config'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "forecast" -d 'Foretell a rollout: who moves when, with how many reboots, and until when'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "machineconfig" -d 'Make the machine configs that carry a pool\'s boot labels'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "ignition" -d 'Make the Ignition config for a pool or for one machine'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "cloud-init" -d 'Make the cloud-init user data that gives one machine its boot labels'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "kubeadm" -d 'Make the kubeadm config that gives one machine its boot labels'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "unit" -d 'Questions about systemd units'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "ingress" -d 'Questions about ingress controllers and the nodes their routers run on'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "egress" -d 'Questions about egress addresses and the nodes that host them'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "up" -d 'Try the whole product on simulated machines'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "serve" -d 'Run everything that Berth serves in one process'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "ignition-server" -d 'Serve Ignition configs to machines'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "token" -d 'Tokens with which machines fetch their Ignition config'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "pointer" -d 'Print the small Ignition config that a machine boots from'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "iso" -d 'The Ignition config inside a CoreOS live image'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "ztp" -d 'Make the manifests with which a hub installs the site\'s cluster'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "node-manifest" -d 'Print the Node of a machine that has not booted yet'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "store" -d 'Look after the database that holds the documents'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "labels" -d 'Questions about labels alone'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "selector" -d 'Convert a label selector, to debug it'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "controller" -d 'Keep the promise in a cluster'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "status" -d 'Show pools, berths, drift and conflicts of a cluster'
-complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs rollout forecast machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector controller status help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "lint" -d 'Find every mistake in a folder of documents'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "resolve" -d 'Show the pool and the labels of every node'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "explain" -d 'Explain where the labels of one node come from'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "pools" -d 'Show which pool each node is in'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "plan" -d 'Show what would change on the live nodes'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "render" -d 'Merge the machine configs of a pool into one rendered config'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "diff" -d 'Compare two folders or revisions of documents: what changes on machines, and what it costs'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "apply" -d 'Store a folder of documents as a new revision'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "revisions" -d 'List the revisions with their buckets and tags'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "show" -d 'Print the documents of a revision'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "rollback" -d 'Make a new revision with the documents of an earlier one'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "tag" -d 'Give a revision a tag, or take one away'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "configdocs" -d 'Stage documents and commit them, as Shipyard does'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "relabel" -d 'Give nodes exactly the labels that the committed documents declare'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "actions" -d 'List the actions of a server, newest first'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "describe" -d 'Show an action with its steps and the outcome of every node'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "stop" -d 'End a running action: nodes that have begun are finished, the others are left as they are'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "pause" -d 'Hold a running action: nodes that have begun are finished, the others wait'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "resume" -d 'Let a paused action go on'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "retry" -d 'Run an action again for the nodes that failed, and only for them'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "site-action" -d 'The record of what was done to a whole site'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "shipyard" -d 'Shipyard\'s own command line, for scripts that have it'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "rollout" -d 'Questions about moving nodes to their rendered config'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "forecast" -d 'Foretell a rollout: who moves when, with how many reboots, and until when'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "rehearse" -d 'Play a change through on a copy of the cluster, on simulated time'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "machineconfig" -d 'Make the machine configs that carry a pool\'s boot labels'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "ignition" -d 'Make the Ignition config for a pool or for one machine'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "cloud-init" -d 'Make the cloud-init user data that gives one machine its boot labels'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "kubeadm" -d 'Make the kubeadm config that gives one machine its boot labels'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "unit" -d 'Questions about systemd units'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "ingress" -d 'Questions about ingress controllers and the nodes their routers run on'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "egress" -d 'Questions about egress addresses and the nodes that host them'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "up" -d 'Try the whole product on simulated machines'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "serve" -d 'Run everything that Berth serves in one process'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "ignition-server" -d 'Serve Ignition configs to machines'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "token" -d 'Tokens with which machines fetch their Ignition config, and people use the API'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "pointer" -d 'Print the small Ignition config that a machine boots from'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "iso" -d 'The Ignition config inside a CoreOS live image'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "ztp" -d 'Make the manifests with which a hub installs the site\'s cluster'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "node-manifest" -d 'Print the Node of a machine that has not booted yet'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "store" -d 'Look after the database that holds the documents'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "labels" -d 'Questions about labels alone'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "selector" -d 'Convert a label selector, to debug it'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "install" -d 'Install Berth in a cluster'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "uninstall" -d 'Remove Berth from a cluster, and leave the Nodes alone'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "doctor" -d 'Check an installation, and say what to do'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "controller" -d 'Keep the promise in a cluster'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "status" -d 'Show pools, berths, drift and conflicts of a cluster'
+complete -c berth -n "__fish_berth_using_subcommand help; and not __fish_seen_subcommand_from lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from configdocs" -f -a "load" -d 'Load a collection into the buffer'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from configdocs" -f -a "status" -d 'Show how every collection stands in two versions'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from configdocs" -f -a "commit" -d 'Validate the buffer and make it the committed version'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from configdocs" -f -a "show" -d 'Print the documents of a collection'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from configdocs" -f -a "versions" -d 'List the versions of the site with their revisions'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from site-action" -f -a "record" -d 'Say that a site action took place at a revision'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from shipyard" -f -a "create" -d 'Start an action, or load documents'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from shipyard" -f -a "commit" -d 'Validate and commit the buffer'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from shipyard" -f -a "get" -d 'Show actions, documents, workflows or statuses'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from shipyard" -f -a "describe" -d 'Show an action, a step, a validation, a workflow or a note'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from shipyard" -f -a "logs" -d 'Show what a step has written'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from shipyard" -f -a "stop" -d 'End a running action'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from shipyard" -f -a "pause" -d 'Hold a running action'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from shipyard" -f -a "unpause" -d 'Let a paused action go on'
+complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from shipyard" -f -a "help" -d 'Say what can be done'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from rollout" -f -a "plan" -d 'Show which nodes would move next, pool by pool'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from unit" -f -a "kubelet" -d 'Make the drop-in that gives a kubelet its labels, or show its command'
 complete -c berth -n "__fish_berth_using_subcommand help; and __fish_seen_subcommand_from ingress" -f -a "check" -d 'Check where the routers of each ingress controller can run'

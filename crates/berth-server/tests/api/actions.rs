@@ -741,13 +741,24 @@ async fn labels_of_a_node() {
         .json();
     assert_eq!(missing["message"], "Node not found");
     server.api.get("node-labels/nobody").await.expect(404);
+}
 
-    // The blueprint's own path, without `/api`.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_blueprints_own_path_has_no_api_in_it() {
+    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
     let path = "/v1.0/node-labels/node1?dry-run=true";
     let headers = [("Content-Type", JSON)];
-    let blueprint = server.api.send("PUT", path, &headers, Some(r#"{"label-a": "1"}"#)).await;
+    let blueprint = server
+        .api
+        .send("PUT", path, &headers, Some(r#"{"label-a": "1"}"#))
+        .await;
     let diff = &blueprint.expect(200).json()["details"]["diff"];
-    assert_eq!(diff["changed"], json!({"label-a": {"from": "true", "to": "1"}}));
-    let nowhere = server.api.send("GET", "/v1.0/node-labels", &[], None).await.expect(404).json();
+    assert_eq!(diff["set"], json!({"label-a": "1"}));
+    let nowhere = server
+        .api
+        .send("GET", "/v1.0/node-labels", &[], None)
+        .await
+        .expect(404)
+        .json();
     assert_eq!(nowhere["kind"], "status", "{nowhere}");
 }
