@@ -7,6 +7,7 @@ use berth_cluster::{
     api::{Berth, CrdSet, MachineConfig, MachineConfigPool, crds},
     controller::{Mode, Options, PoolOptions},
     lease::LeaseOptions,
+    pools::UPDATE_IN_PROGRESS,
 };
 use berth_documents::{Sources, parse};
 use berth_pools::annotation;
@@ -372,7 +373,7 @@ async fn inspect(life: &Life, witness: &Witness) {
             .taints
             .into_iter()
             .flatten()
-            .any(|taint| taint.key == "UpdateInProgress");
+            .any(|taint| taint.key == UPDATE_IN_PROGRESS);
         assert!(!tainted, "{} is tainted", node.name_any());
     }
 }
@@ -538,6 +539,15 @@ async fn a_restart_writes_nothing_where_nothing_changed() {
     controllers.stop().await;
     let quiet = start_controllers(life.client.clone(), full);
     touch(&life, "worker-000", "1").await;
+    // The last that is written to a Node which is told its config: no daemon answers here.
+    seen::<Node>(&life.client, "worker-000", "was told", |node| {
+        let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
+        taints
+            .into_iter()
+            .flatten()
+            .any(|taint| taint.key == UPDATE_IN_PROGRESS)
+    })
+    .await;
     quiet.stop().await;
     let before = versions(&life.client).await;
     let controllers = start_controllers(life.client.clone(), full);

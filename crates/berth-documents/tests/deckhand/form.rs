@@ -295,7 +295,7 @@ fn lists_are_read_as_a_whole() {
     let error = read_documents(vec![good.clone(), json!(1), good.clone(), json!("x")]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "Expected a list of valid objects. Invalid entries found at following indexes: 1,3."
+        "Expected a list of valid objects. Invalid entries found at following indexes: 2,4."
     );
     let error = read_documents(vec![good.clone(), good.clone()]).unwrap_err();
     assert_eq!(error.to_string(), "The provided documents failed schema validation.");

@@ -233,7 +233,8 @@ fn a_file_that_cannot_be_read_opens_nothing() {
         assert_eq!(std::fs::read_to_string(store.path()).unwrap(), text);
     }
     std::fs::remove_file(store.path()).unwrap();
-    assert_eq!(denial(&store, made.secret.reveal(), WORKER, NOW), Some(Denial::Unknown));
+    let gone = store.verify(made.secret.reveal(), WORKER, HERE, NOW);
+    assert!(matches!(gone, Err(TokenError::Gone { .. })), "{gone:?}");
 }
 
 #[test]

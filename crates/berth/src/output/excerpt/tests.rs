@@ -95,7 +95,7 @@ proptest::proptest! {
 fn secrets_are_not_shown() {
     for (line, shown) in [
         ("    password: calvin", "    password: ******"),
-        ("    \"password\": \"a,b}\", x: y", "    \"password\": *******, x: y"),
+        ("    \"password\": \"a,b}\", x: y", "    \"password\": ******, x: y"),
         (
             "bmc: {username: root, password: 'c d', address: x}",
             "bmc: {username: ****, password: *****, address: x}",
