@@ -48,8 +48,8 @@ const NO_CLUSTER_OR_HTTP_BESIDE_THE_STORE: Forbidden = Forbidden {
 };
 
 const NO_CLUSTER: Forbidden = Forbidden {
-    packages: &["kube", "kube-client", "reqwest"],
-    why: "the server is handed what it serves; where that comes from is its callers' business",
+    packages: &["kube", "kube-client", "axum"],
+    why: "it is a cluster, and no client of one; reqwest is for the webhooks that it asks",
 };
 
 /// The API changes Nodes and asks a cluster who its callers are; sqlx comes in through the store.

@@ -31,8 +31,8 @@ pub(crate) async fn one_of_two_engines_is_killed(client: &kube::Client, names: &
     };
     let killed = run(&one, &first, short("one"));
     let survivor = run(&two, &second, short("two"));
-    watch_first.after(8).await;
-    watch_second.after(8).await;
+    watch_first.has_patched().await;
+    watch_second.has_patched().await;
     killed.kill().await;
     wait_for_end(&two, &survivor, &action.id).await;
     all_is_well(&two, client, &action.id, names, "shared").await;

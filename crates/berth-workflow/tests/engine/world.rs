@@ -59,6 +59,14 @@ impl Watched {
         self.patches.lock().unwrap().clone()
     }
 
+    /// Returns when a Node was changed.
+    pub(crate) async fn has_patched(&self) {
+        let mut seen = self.requests.subscribe();
+        while self.patches.lock().unwrap().is_empty() {
+            seen.changed().await.unwrap();
+        }
+    }
+
     /// Returns when so many further requests came by.
     pub(crate) async fn after(&self, further: u64) {
         let mut seen = self.requests.subscribe();
