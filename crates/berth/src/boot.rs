@@ -224,11 +224,23 @@ pub(crate) fn mistakes(
     resolver: &Resolver<'_>,
     node: Option<&Resolution>,
 ) -> Result<Exit, Failure> {
+    mistakes_but(printer, loaded, resolver, node, None)
+}
+
+/// The same without the findings of one code, for a command that mends them.
+pub(crate) fn mistakes_but(
+    printer: &mut Printer<'_>,
+    loaded: &Loaded,
+    resolver: &Resolver<'_>,
+    node: Option<&Resolution>,
+    mended: Option<&str>,
+) -> Result<Exit, Failure> {
     let mut diagnostics: Vec<Diagnostic> = match node {
         None => check(&loaded.sources, resolver, &[]),
         Some(node) => check(&loaded.sources, resolver, std::slice::from_ref(node)),
     };
     diagnostics.extend_from_slice(&loaded.diagnostics);
+    diagnostics.retain(|diagnostic| Some(diagnostic.code()) != mended);
     let exit = findings::show_errors(printer, &loaded.sources, diagnostics)?;
     if exit != Exit::Done {
         printer.error("the documents have mistakes, so nothing is made from them")?;

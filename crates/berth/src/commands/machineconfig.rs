@@ -8,7 +8,9 @@ use berth_boot::{
 use berth_documents::emit::to_yaml_documents;
 use berth_ignition::{Config, file_contents, parse};
 use berth_labels::{Flavour, LabelSet, Route};
-use berth_pools::{Action, MachineConfig, RenderOptions, Rendered, SelectError, render, select};
+use berth_pools::{
+    Action, MachineConfig, ProtectKind, ProtectedLabels, RenderOptions, Rendered, SelectError, protect, render, select,
+};
 use berth_site::{Pool, Resolver, Site};
 use berth_units::{DEFAULT_KUBELET_PATH, EffectiveUnit, KUBELET_ENV_PATH};
 use serde::Serialize;
@@ -36,7 +38,8 @@ pub(crate) fn run(args: &MachineConfigArgs, stdin: &mut dyn Read, printer: &mut 
     // Machine configs are OpenShift's, so without a word on it so is the kubelet.
     let flavour = args.flavour.of_or(&loaded.site, Flavour::Openshift);
     let resolver = Resolver::new(&loaded.site, flavour);
-    let exit = boot::mistakes(printer, &loaded, &resolver, None)?;
+    // What is made here brings the labels, and is judged together with the pool's configs below.
+    let exit = boot::mistakes_but(printer, &loaded, &resolver, None, Some("pool-labels-lost"))?;
     if exit != Exit::Done {
         return Ok(exit);
     }
@@ -66,7 +69,9 @@ pub(crate) fn run(args: &MachineConfigArgs, stdin: &mut dyn Read, printer: &mut 
         Ok(made) => made,
         Err(error) => return boot::refused(printer, &error),
     };
-    if let Err(reason) = goes_together(&loaded.site, pool, &made) {
+    let together = goes_together(&loaded.site, pool, &made)
+        .and_then(|()| keeps_labels(&loaded.site, pool, &labels, &made, flavour));
+    if let Err(reason) = together {
         printer.error(&reason)?;
         return Ok(Exit::No);
     }
@@ -207,6 +212,40 @@ fn rendered(site: &Site, pool: &Pool, more: &[MachineConfig]) -> Result<Option<R
 /// Makes sure that the pool can be rendered with the new machine configs in it.
 fn goes_together(site: &Site, pool: &Pool, made: &MachineConfigs) -> Result<(), String> {
     rendered(site, pool, &made.machine_configs).map(|_| ())
+}
+
+/// Makes sure that no machine config of the pool takes away what the new ones bring.
+fn keeps_labels(
+    site: &Site,
+    pool: &Pool,
+    labels: &LabelSet,
+    made: &MachineConfigs,
+    flavour: Flavour,
+) -> Result<(), String> {
+    let name = &*pool.name.value;
+    let Some(selector) = &pool.machine_config_selector else {
+        return Ok(());
+    };
+    let others = berth_site::machine_configs(site)
+        .into_iter()
+        .filter(|config| !is_own_machine_config(&config.name));
+    let all: Vec<&MachineConfig> = others.chain(&made.machine_configs).collect();
+    let selected = select(all, &selector.value).map_err(|error| format!("pool `{name}`: {error}"))?;
+    let protected = ProtectedLabels {
+        pool: name.to_owned(),
+        identifying: labels.clone(),
+        explicit: LabelSet::default(),
+    };
+    let lost = protect(selected, &protected, flavour)
+        .into_iter()
+        .find(|finding| matches!(finding.kind, ProtectKind::DropsLabels | ProtectKind::OverridesLabel));
+    match lost {
+        None => Ok(()),
+        Some(finding) => Err(format!(
+            "{} `{}`: {}; {}",
+            finding.machine_config, finding.path, finding.message, finding.help
+        )),
+    }
 }
 
 struct MachineConfigReport<'a> {

@@ -72,6 +72,45 @@ fn contents(json: &Value, path: &str) -> String {
     String::from_utf8(file_contents(config.find_file(path).unwrap()).unwrap()).unwrap()
 }
 
+/// A unit without a hook for labels is what the generator is for: its machine config is made, and with it among the
+/// documents nothing is lost any more. A drop-in that counts after the generator's is refused.
+#[test]
+fn the_generator_mends_a_unit_that_has_no_hook() {
+    let site = |more: &str| {
+        format!(
+            "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfigPool\nmetadata: {{name: edge}}\nspec:\n  \
+             nodeSelector: {{matchLabels: {{example.com/edge: ''}}}}\n  machineConfigSelector: {{matchExpressions: [{{key: \
+             machineconfiguration.openshift.io/role, operator: In, values: [worker, edge]}}]}}\n---\napiVersion: \
+             machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata: {{name: 50-kubelet, labels: \
+             {{machineconfiguration.openshift.io/role: edge}}}}\nspec:\n  config:\n    ignition: {{version: 3.4.0}}\n    \
+             systemd:\n      units:\n      - name: kubelet.service\n        enabled: true\n        contents: |\n          \
+             [Service]\n          ExecStart=/usr/bin/kubelet --config=/etc/kubelet.yaml\n{more}"
+        )
+    };
+    let folder = Folder::new();
+    folder
+        .write("site/site.yaml", site(""))
+        .write("berth-node", executable(0));
+    let lint = folder.line("lint -f site");
+    assert!(lint.exit == 1 && lint.stdout.contains("pool-labels-lost") || lint.stderr.contains("pool-labels-lost"));
+    let made = folder.line("machineconfig -f site --pool edge --way generator --node-binary berth-node -o yaml");
+    assert_eq!(made.exit, 0, "{made}");
+    folder.write("site/berth.yaml", &made.stdout);
+    let lint = folder.line("lint -f site");
+    assert_eq!(lint.exit, 0, "{lint}");
+
+    folder.write(
+        "late/site.yaml",
+        site(
+            "        dropins:\n        - name: zzzz.conf\n          contents: |\n            [Service]\n            \
+             ExecStart=\n            ExecStart=/usr/bin/kubelet --late\n",
+        ),
+    );
+    let late = folder.line("machineconfig -f late --pool edge --way generator --node-binary berth-node");
+    assert_eq!(late.exit, 1, "{late}");
+    assert!(late.stderr.contains("zzzz.conf"), "{late}");
+}
+
 #[test]
 fn the_telco_site_as_typed() {
     insta::assert_snapshot!(

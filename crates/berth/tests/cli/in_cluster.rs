@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{
     ignition_server::{Server, file},
-    run::{Folder, at_root, command},
+    run::{Folder, at_root, command, finish},
+    served::Served,
 };
 
 const SITE: &str = "-f examples/telco-site";
@@ -142,14 +143,77 @@ impl Cluster {
         self.plane.apply(&files).unwrap();
     }
 
-    fn kubectl(&self, words: &[&str]) {
+    fn kubectl(&self, words: &[&str]) -> String {
         let output = self.plane.kubectl().unwrap().args(words).output().unwrap();
         assert!(
             output.status.success(),
             "{words:?}: {}",
             String::from_utf8_lossy(&output.stderr)
         );
+        String::from_utf8(output.stdout).unwrap()
     }
+}
+
+/// Who may use the API is said by the cluster's own roles.
+fn callers_have_the_rights_that_rbac_gives(cluster: &Cluster) {
+    let folder = Folder::new();
+    for (name, verbs) in [
+        ("looks", json!(["get", "list"])),
+        ("works", json!(["get", "list", "create", "relabel"])),
+    ] {
+        let (role, account) = (
+            format!("--clusterrole={name}"),
+            format!("--serviceaccount=default:{name}"),
+        );
+        let file = format!("{name}-role");
+        let granted = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
+            "rules": [{"apiGroups": ["berth.dev"], "resources": ["actions", "revisions", "nodes"], "verbs": verbs}]});
+        cluster.apply(&file, &granted.to_string()).unwrap();
+        cluster.kubectl(&["create", "serviceaccount", name]);
+        cluster.kubectl(&["create", "clusterrolebinding", name, &role, &account]);
+        folder.write(name, cluster.kubectl(&["create", "token", name]));
+    }
+    folder.write("nobody", "a.b.c\n");
+    let running = Served::start(command().current_dir(folder.path()).args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--auth",
+        "kubernetes",
+        "--cluster-kubeconfig",
+        &cluster.kubeconfig,
+    ]));
+    let server = format!("http://{}", running.address("the API is listening"));
+    let asks = |who: Option<&str>, words: &str| {
+        let mut command = command();
+        command.current_dir(folder.path()).args(words.split_whitespace());
+        command.args(["--server", &server]);
+        if let Some(who) = who {
+            command.args(["--token-file", who]);
+        }
+        finish(&mut command, b"")
+    };
+    for (who, words, exit, said) in [
+        (Some("looks"), "actions", 0, "there is no action yet"),
+        (Some("works"), "actions", 0, "there is no action yet"),
+        (Some("works"), "relabel w1", 1, "No committed configdocs"),
+        (Some("looks"), "relabel w1", 1, "Credentials do not permit access"),
+        (
+            Some("looks"),
+            "configdocs commit",
+            1,
+            "Credentials do not permit access",
+        ),
+        (Some("nobody"), "actions", 1, "Credentials are not established"),
+        (None, "actions", 1, "Credentials are not established"),
+    ] {
+        let outcome = asks(who, words);
+        assert_eq!(outcome.exit, exit, "{who:?} {words}: {outcome}");
+        assert!(outcome.stderr.contains(said), "{who:?} {words}: {outcome}");
+    }
+    let logged = running.logged();
+    let token = std::fs::read_to_string(folder.path().join("works")).unwrap();
+    assert!(!logged.is_empty() && logged.iter().all(|line| !line.to_string().contains(token.trim())));
 }
 
 /// One API server for everything: starting it costs more than all of this together.
@@ -164,6 +228,7 @@ async fn a_cluster_takes_what_is_printed_and_is_read_again() {
     // Of all that was applied, what the server shall serve.
     cluster.kubectl(&["delete", "machineconfigpools,machineconfigs,labelrules", "--all"]);
     machine_configs_are_served(&cluster);
+    callers_have_the_rights_that_rbac_gives(&cluster);
 }
 
 /// The texts of the extra manifests in a folder that `berth ztp` wrote.
