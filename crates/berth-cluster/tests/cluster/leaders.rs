@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use berth_cluster::lease::LeaseOptions;
+use berth_testing::Identity;
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::Node};
 use kube::Api;
@@ -30,7 +31,9 @@ async fn the_next_replica_works_when_the_leader_is_killed() {
         let lease = leases.get_opt("berth-controller").await.expect("an answer")?;
         lease.spec?.holder_identity
     };
-    let mut first = cluster.controllers(|options| options.lease = Some(lease("first")));
+    // A client's connections belong to the runtime that opened them, and go with it when it is killed.
+    let client = cluster.plane.client(&Identity::admin()).await.expect("a client");
+    let mut first = cluster.controllers_with(client, |options| options.lease = Some(lease("first")));
     cluster
         .berth("w0", json!({"pool": "infra", "preregister": "Now"}))
         .await;
@@ -135,10 +138,7 @@ async fn what_happened_while_nobody_looked_is_found_although_the_history_is_gone
             .await;
     }
     let wire = Wire::to(cluster.plane.port()).await;
-    let mut kubeconfig = cluster
-        .plane
-        .kubeconfig(&berth_testing::Identity::admin())
-        .expect("a kubeconfig");
+    let mut kubeconfig = cluster.plane.kubeconfig(&Identity::admin()).expect("a kubeconfig");
     kubeconfig["clusters"][0]["cluster"]["server"] = json!(format!("https://127.0.0.1:{}", wire.port));
     let kubeconfig = crate::support::from_json(kubeconfig);
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default())

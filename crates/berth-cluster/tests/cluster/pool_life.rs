@@ -12,6 +12,7 @@ use berth_cluster::{
 use berth_documents::{Sources, parse};
 use berth_pools::annotation;
 use berth_sim::{ApiServer, Cluster as Embedded, ClusterOptions};
+use berth_testing::Identity;
 use futures::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::{
@@ -603,8 +604,12 @@ async fn the_life_of_pools_on_a_real_api_server_with_the_leader_killed() {
     let Some(cluster) = Cluster::without_pools().await else {
         return;
     };
-    let replica = |identity: &str, skew: SignedDuration| -> Controllers {
-        cluster.controllers(|options| {
+    // A client's connections belong to the runtime that opened them, and go with it when it is killed.
+    let admin = Identity::admin();
+    let one = cluster.plane.client(&admin).await;
+    let other = cluster.plane.client(&admin).await;
+    let replica = |client: Client, identity: &str, skew: SignedDuration| -> Controllers {
+        cluster.controllers_with(client, |options| {
             full(options);
             options.clock = Arc::new(move || Timestamp::now() + skew);
             options.lease = Some(LeaseOptions {
@@ -616,9 +621,9 @@ async fn the_life_of_pools_on_a_real_api_server_with_the_leader_killed() {
             });
         })
     };
-    let mut first = replica("first", SignedDuration::ZERO);
+    let mut first = replica(one.expect("a client"), "first", SignedDuration::ZERO);
     // Its clock is ten minutes behind; nothing depends on it.
-    let second = replica("second", SignedDuration::from_mins(-10));
+    let second = replica(other.expect("a client"), "second", SignedDuration::from_mins(-10));
     live(cluster.client.clone(), 178, async || first.kill()).await;
     second.stop().await;
 }
