@@ -320,14 +320,7 @@ impl NodeClient {
                 let outcome = Outcome::of(&diff, &state);
                 Ok((diff, outcome))
             }
-            Written::Refused(keys, reason) => Err(ApplyError::Refused(
-                keys.into_iter()
-                    .map(|key| Refusal {
-                        key,
-                        reason: reason.clone(),
-                    })
-                    .collect(),
-            )),
+            Written::Refused(keys, reason) => Err(ApplyError::Refused(self.refused_keys(order, keys, &reason).await?)),
         }
     }
 

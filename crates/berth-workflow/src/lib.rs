@@ -33,4 +33,4 @@ pub use outcome::{Change, Outcome};
 pub use request::{ACTION_NAMES, Caller, RelabelRequest, TaskRequest};
 pub use site::SiteSnapshot;
 pub use strategy::{LabelPolicy, Strategy, UnknownStrategy};
-pub use submit::{Preview, PreviewNode, SubmitError, Workflow, WorkflowOptions};
+pub use submit::{DeploymentConfiguration, Preview, PreviewNode, SubmitError, Workflow, WorkflowOptions};

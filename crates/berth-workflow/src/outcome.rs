@@ -99,7 +99,7 @@ impl Outcome {
                 parts.push(format!("{count} {what}"));
             }
         }
-        if parts.is_empty() {
+        if parts.is_empty() && self.refused.is_empty() && !conflicting {
             parts.push("nothing to change".to_owned());
         }
         if !self.refused.is_empty() {

@@ -34,6 +34,9 @@ pub struct RelabelRequest {
     pub strategy: Option<Strategy>,
     /// Whether more than a tenth of all owned labels may go.
     pub allow_mass_removal: bool,
+    /// Whether to go on without Shipyard's own `DeploymentConfiguration`. Shipyard skips that one check by it; everything else
+    /// holds as before.
+    pub continue_on_fail: bool,
     /// What was said of intermediate commits; only shown, since it concerns site actions.
     pub allow_intermediate_commits: Option<bool>,
 }
@@ -76,6 +79,7 @@ impl RelabelRequest {
                 "allow_mass_removal",
                 parameter(["allow_mass_removal", "allow-mass-removal"]),
             )?,
+            continue_on_fail: flag("continue-on-fail", parameter(["continue-on-fail", "continue_on_fail"]))?,
             allow_intermediate_commits: None,
         })
     }
@@ -192,6 +196,13 @@ mod tests {
             (request.allow_mass_removal, request.strategy),
             (true, Some(Strategy::Owned))
         );
+        assert!(!request.continue_on_fail);
+        let parameters = json!({"target_nodes": "a", "continue-on-fail": "true"});
+        let request = RelabelRequest::read("update_labels", parameters.as_object()).unwrap();
+        assert!(request.continue_on_fail);
+        let wrong = json!({"target_nodes": "a", "continue-on-fail": "perhaps"});
+        let error = RelabelRequest::read("update_labels", wrong.as_object()).unwrap_err();
+        assert_eq!(error.title(), "Invalid continue-on-fail parameter");
         let wrong = json!({"target_nodes": "a", "strategy": "best"});
         let error = RelabelRequest::read("update_labels", wrong.as_object()).unwrap_err();
         assert!(error.description().contains("mirror, owned or promenade"), "{error}");

@@ -19,6 +19,9 @@ use crate::{
 /// Shipyard's own document, which says how to run its workflows.
 const DEPLOYMENT_CONFIGURATION: (&str, &str) = ("shipyard/DeploymentConfiguration/v1", "deployment-configuration");
 
+/// Whose documents say that Airship deploys the site. Drydock's are not among them: they are a way to write down any site.
+const AIRSHIP: [&str; 3] = ["armada", "promenade", "shipyard"];
+
 /// The site of one revision. It does not change, so it can be kept.
 #[derive(Debug)]
 pub struct SiteSnapshot {
@@ -28,6 +31,8 @@ pub struct SiteSnapshot {
     pub messages: Vec<ValidationMessage>,
     /// Whether it has a `DeploymentConfiguration`.
     pub has_deployment_configuration: bool,
+    /// Whether it has a document of Shipyard, Armada or Promenade.
+    pub is_deployed_by_airship: bool,
     site: Site,
     flavour: Flavour,
 }
@@ -46,6 +51,10 @@ impl SiteSnapshot {
         let has_deployment_configuration = documents
             .iter()
             .any(|filed| (filed.document.schema(), filed.document.name()) == DEPLOYMENT_CONFIGURATION);
+        let is_deployed_by_airship = documents
+            .iter()
+            .filter_map(|filed| filed.document.schema().split('/').next())
+            .any(|service| AIRSHIP.contains(&service));
         let texts = site_texts(&documents);
         let read = tokio::task::spawn_blocking(move || {
             let mut sources = Sources::new();
@@ -62,6 +71,7 @@ impl SiteSnapshot {
             revision,
             messages,
             has_deployment_configuration,
+            is_deployed_by_airship,
             flavour: flavour.or(stated).unwrap_or_default(),
             site,
         }))

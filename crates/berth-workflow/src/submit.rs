@@ -40,8 +40,8 @@ pub struct WorkflowOptions {
     /// Refuse actions until some revision took part in a site action. The blueprint asks for it: labels of a site that was
     /// never deployed are nothing to update.
     pub require_site_action: bool,
-    /// Refuse actions on a site without Shipyard's own `DeploymentConfiguration`, as Shipyard does.
-    pub require_deployment_configuration: bool,
+    /// When actions are refused on a site without Shipyard's own `DeploymentConfiguration`.
+    pub deployment_configuration: DeploymentConfiguration,
     /// Refuse actions on a site with any error, and not only those whose nodes an error touches.
     pub all_or_nothing: bool,
     /// How several labels in a node filter go together.
@@ -56,10 +56,33 @@ impl Default for WorkflowOptions {
             strategy: Strategy::Mirror,
             dynamic: DynamicLabels::On,
             require_site_action: true,
-            require_deployment_configuration: false,
+            deployment_configuration: DeploymentConfiguration::default(),
             all_or_nothing: false,
             label_join: LabelJoin::default(),
             flavour: None,
+        }
+    }
+}
+
+/// When actions need Shipyard's own `DeploymentConfiguration`, which says how Shipyard is to run Armada and Drydock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeploymentConfiguration {
+    /// On sites that Airship deploys: those with a document of Shipyard, Armada or Promenade. Other sites have nothing that
+    /// it could configure.
+    #[default]
+    Airship,
+    /// On every site, as Shipyard has it.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl DeploymentConfiguration {
+    fn is_needed(self, site: &SiteSnapshot) -> bool {
+        match self {
+            Self::Airship => site.is_deployed_by_airship,
+            Self::Always => true,
+            Self::Never => false,
         }
     }
 }
@@ -124,13 +147,13 @@ impl Workflow {
 
     /// Checks an action and keeps it. The engine begins with it at once.
     ///
-    /// The checks come in Shipyard's order: a committed revision, its deployment configuration where that is asked for; then
-    /// a site action, the names of the nodes, errors that touch them, and actions beside it.
+    /// The checks come in Shipyard's order: a committed revision, its deployment configuration unless the request goes on
+    /// without; then a site action, the names of the nodes, errors that touch them, and actions beside it.
     ///
     /// # Errors
     /// See [`SubmitError`]. Nothing is kept then.
     pub async fn create_action(&self, request: &RelabelRequest, caller: &Caller) -> Result<Action, SubmitError> {
-        let site = self.site_for_actions().await?;
+        let site = self.site_for_actions(request).await?;
         let targets = self.targets(&site, request.target_nodes.clone()).await?;
         let options = ActionOptions {
             strategy: request.strategy.unwrap_or(self.options.strategy),
@@ -200,12 +223,13 @@ impl Workflow {
         self.site(staged.committed.ok_or(SubmitError::NothingCommitted)?).await
     }
 
-    async fn site_for_actions(&self) -> Result<Arc<SiteSnapshot>, SubmitError> {
+    async fn site_for_actions(&self, request: &RelabelRequest) -> Result<Arc<SiteSnapshot>, SubmitError> {
         let staged = self.configdocs.staged().await?;
         let site = self
             .site(staged.committed.ok_or(SubmitError::NothingCommitted)?)
             .await?;
-        if self.options.require_deployment_configuration
+        if !request.continue_on_fail
+            && self.options.deployment_configuration.is_needed(&site)
             && let Some(message) = site.missing_deployment_configuration()
         {
             return Err(SubmitError::NoDeploymentConfiguration(message));

@@ -78,7 +78,10 @@ pub(crate) use self::{
     revisions::{RevisionsArgs, RollbackArgs, ShowArgs, TagArgs},
     rollout::{RolloutArgs, RolloutCommand, RolloutPlanArgs},
     selector::SelectorArgs,
-    serve::{IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, RelabellingArgs, ServeArgs},
+    serve::{
+        DeploymentConfigurationName, IgnitionServerArgs, IgnitionServerOptions, LogFormat, LogLevel, RelabellingArgs,
+        ServeArgs,
+    },
     server::ServerArgs,
     shipyard::{
         ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,

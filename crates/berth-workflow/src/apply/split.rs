@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kube::api::Patch;
+use kube::api::{Patch, PatchParams};
 
 use super::{ApplyError, NodeClient, Order, Pauses, Trouble};
 use crate::{
@@ -11,27 +11,70 @@ use crate::{
 };
 
 impl NodeClient {
-    /// Halves what is refused until it is one key. A few refused keys of many cost few requests.
+    /// Applies what the API server takes, and says what it does not take.
     pub(super) async fn relabel_by_parts(&self, order: Order<'_>) -> Result<Outcome, ApplyError> {
+        let mut pauses = Pauses::new(order.patience, order.stop);
+        let mut outcome = self.by_parts(order, &self.params, &mut pauses).await?;
+        let state = self.read_within(order.node, &mut pauses).await?;
+        let rest = label_diff(&state, order.requested, order.strategy, self.policy());
+        let told = Outcome::of(&rest, &state);
+        outcome.refused.extend(rest.refused);
+        outcome.refused.sort_by(|one, other| one.key.cmp(&other.key));
+        outcome.protected = told.protected;
+        outcome.conflicts = told.conflicts;
+        outcome.labels = Some(state.labels);
+        outcome.settle(rest.conflicts.iter().any(|conflict| conflict.declared.is_some()));
+        Ok(outcome)
+    }
+
+    /// The keys that the API server does not take, found without writing anything. When it takes each of them alone, it is all
+    /// of them together that it refuses, with the reason that it gave.
+    pub(super) async fn refused_keys(
+        &self,
+        order: Order<'_>,
+        all: BTreeSet<String>,
+        reason: &str,
+    ) -> Result<Vec<Refusal>, ApplyError> {
+        let mut pauses = Pauses::new(order.patience, order.stop);
+        let tried = PatchParams {
+            dry_run: true,
+            ..self.params.clone()
+        };
+        let mut refused = self.by_parts(order, &tried, &mut pauses).await?.refused;
+        if refused.is_empty() {
+            refused.extend(all.into_iter().map(|key| Refusal {
+                key,
+                reason: reason.to_owned(),
+            }));
+        }
+        refused.sort_by(|one, other| one.key.cmp(&other.key));
+        Ok(refused)
+    }
+
+    /// Halves what is refused until it is one key. A few refused keys of many cost few requests.
+    async fn by_parts(
+        &self,
+        order: Order<'_>,
+        params: &PatchParams,
+        pauses: &mut Pauses<'_>,
+    ) -> Result<Outcome, ApplyError> {
         let Order {
             node,
             requested,
             strategy,
-            patience,
-            stop,
+            ..
         } = order;
         let mut outcome = Outcome::default();
-        let mut pauses = Pauses::new(patience, stop);
-        let state = self.read_within(node, &mut pauses).await?;
+        let state = self.read_within(node, pauses).await?;
         let keys = label_diff(&state, requested, strategy, self.policy()).keys();
         let mut parts: Vec<BTreeSet<String>> = halves(keys);
         while let Some(keys) = parts.pop() {
-            let state = self.read_within(node, &mut pauses).await?;
+            let state = self.read_within(node, pauses).await?;
             let part = label_diff(&state, requested, strategy, self.policy()).only(&state, &keys);
             let Some(patch) = part.merge_patch(&state) else {
                 continue;
             };
-            match self.api.patch_metadata(node, &self.params, &Patch::Merge(&patch)).await {
+            match self.api.patch_metadata(node, params, &Patch::Merge(&patch)).await {
                 Ok(_) => outcome.add(&part, &state),
                 Err(error) => match Trouble::of(&error) {
                     Trouble::Refused(reason) if keys.len() == 1 => {
@@ -42,21 +85,12 @@ impl NodeClient {
                     }
                     Trouble::Refused(_) => parts.extend(halves(keys)),
                     trouble => {
-                        self.endure(node, trouble, &mut pauses).await?;
+                        self.endure(node, trouble, pauses).await?;
                         parts.push(keys);
                     }
                 },
             }
         }
-        let state = self.read_within(node, &mut pauses).await?;
-        let rest = label_diff(&state, requested, strategy, self.policy());
-        let told = Outcome::of(&rest, &state);
-        outcome.refused.extend(rest.refused);
-        outcome.refused.sort_by(|one, other| one.key.cmp(&other.key));
-        outcome.protected = told.protected;
-        outcome.conflicts = told.conflicts;
-        outcome.labels = Some(state.labels);
-        outcome.settle(rest.conflicts.iter().any(|conflict| conflict.declared.is_some()));
         Ok(outcome)
     }
 }

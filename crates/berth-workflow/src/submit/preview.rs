@@ -47,7 +47,7 @@ impl Workflow {
     /// # Errors
     /// See [`SubmitError`].
     pub async fn preview_action(&self, request: &RelabelRequest) -> Result<Preview, SubmitError> {
-        let site = self.site_for_actions().await?;
+        let site = self.site_for_actions(request).await?;
         let targets = self.targets(&site, request.target_nodes.clone()).await?;
         self.preview(&site, &targets, request.strategy, request.allow_mass_removal)
             .await

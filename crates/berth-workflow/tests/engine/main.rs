@@ -7,6 +7,7 @@
 )]
 
 mod faults;
+mod policies;
 mod processes;
 mod real;
 mod scenarios;

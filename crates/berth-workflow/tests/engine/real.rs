@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::{
     faults::faults_are_overcome,
+    policies::refused_by_policies,
     scenarios::{everything_gets_its_labels, killed_again_and_again, nodes_that_go_fail_alone},
     together::one_of_two_engines_is_killed,
     world::{Disk, all_is_well, create_nodes, names, new_action, options, run, wait_for_end, watched},
@@ -23,6 +24,7 @@ async fn a_real_api_server() {
     faults_are_overcome(&client, &names[..200]).await;
     nodes_that_go_fail_alone(&client, &names).await;
     one_of_two_engines_is_killed(&client, &names).await;
+    refused_by_policies(&client).await;
     an_api_server_that_goes_is_waited_for(&mut plane, &client, &names).await;
 }
 

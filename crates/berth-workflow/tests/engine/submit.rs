@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use berth_repository::{Configdocs, Repository, SiteRules, read_documents};
 use berth_store::{ActionState, ActionStore, Database, MemoryStore, Origin, Store, SubtaskPage, Write};
 use berth_workflow::{
-    Caller, DynamicLabels, Engine, EngineOptions, RelabelRequest, Strategy, SubmitError, TaskRequest, Workflow,
-    WorkflowOptions,
+    Caller, DeploymentConfiguration, DynamicLabels, Engine, EngineOptions, RelabelRequest, Strategy, SubmitError,
+    TaskRequest, Workflow, WorkflowOptions,
 };
 use serde_json::{Value, json};
 
@@ -53,6 +53,14 @@ data:
   host_profile: nowhere
   addressing: [{network: pxe, address: dhcp}]
   metadata: {owner_data: {}}
+";
+
+/// Shipyard's own document.
+const CONFIGURATION: &str = r"
+---
+schema: shipyard/DeploymentConfiguration/v1
+metadata: {schema: metadata/Document/v1, name: deployment-configuration, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
+data: {armada: {manifest: full-site}}
 ";
 
 struct Desk {
@@ -176,23 +184,6 @@ async fn requests_are_checked_in_their_order() {
 
     let strict = desk.workflow(WorkflowOptions {
         all_or_nothing: true,
-        require_deployment_configuration: true,
-        ..WorkflowOptions::default()
-    });
-    let error = strict
-        .create_action(&request(&["node-000"]), &caller())
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (error.title(), error.description()),
-        (
-            "Document validation failed".to_owned(),
-            "InvalidConfigurationDocuments".to_owned()
-        )
-    );
-    assert_eq!(error.messages()[0]["name"], json!("DocumentNotFoundError"));
-    let strict = desk.workflow(WorkflowOptions {
-        all_or_nothing: true,
         ..WorkflowOptions::default()
     });
     assert_eq!(
@@ -204,6 +195,78 @@ async fn requests_are_checked_in_their_order() {
         2,
         "tags are left alone"
     );
+}
+
+/// What says that Airship deploys a site.
+const ARMADA: &str = r"
+---
+schema: armada/Manifest/v1
+metadata: {schema: metadata/Document/v1, name: full-site, storagePolicy: cleartext, layeringDefinition: {abstract: false, layer: site}}
+data: {release_prefix: airship, chart_groups: []}
+";
+
+/// Shipyard's third check: after the committed revision, before everything that Berth adds.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_that_airship_deploys_needs_its_deployment_configuration() {
+    use DeploymentConfiguration::{Airship, Always, Never};
+    let cluster = Embedded::start().await;
+    for (site, when, needed) in [
+        (SITE.to_owned(), Airship, false),
+        (SITE.to_owned(), Always, true),
+        (format!("{SITE}{ARMADA}"), Airship, true),
+        (format!("{SITE}{ARMADA}"), Never, false),
+        (format!("{SITE}{ARMADA}{CONFIGURATION}"), Airship, false),
+        (format!("{SITE}{ARMADA}{CONFIGURATION}"), Always, false),
+    ] {
+        let desk = Desk::new(&cluster);
+        let workflow = desk.workflow(WorkflowOptions {
+            deployment_configuration: when,
+            ..WorkflowOptions::default()
+        });
+        let revision = desk.put(&site).await;
+        desk.tag(revision, "committed").await;
+        let error = workflow
+            .create_action(&request(&["unknown"]), &caller())
+            .await
+            .unwrap_err();
+        let title = if needed {
+            "Document validation failed"
+        } else {
+            "No site action"
+        };
+        assert_eq!(error.title(), title, "{when:?}");
+        // Shipyard skips this one check when it is told to go on, and no other.
+        let parameters = json!({"target_nodes": ["unknown"], "continue-on-fail": "true"});
+        let on = RelabelRequest::read("relabel_nodes", parameters.as_object()).unwrap();
+        let next = workflow.create_action(&on, &caller()).await.unwrap_err();
+        assert_eq!(next.title(), "No site action", "{when:?}");
+        let next = workflow.preview_action(&on).await.unwrap_err();
+        assert_eq!(next.title(), "No site action", "{when:?}");
+        if !needed {
+            continue;
+        }
+        assert_eq!(
+            (error.status(), &*error.description()),
+            (400, "InvalidConfigurationDocuments")
+        );
+        let schema = "shipyard/DeploymentConfiguration/v1";
+        assert_eq!(
+            error.messages(),
+            [json!({
+                "kind": "ValidationMessage",
+                "name": "DocumentNotFoundError",
+                "message": format!("Missing required document {schema}"),
+                "error": true,
+                "level": "Error",
+                "source": "Shipyard",
+                "documents": [{"schema": schema, "name": "deployment-configuration"}],
+                "diagnostic": format!(
+                    "The configuration documents must include a document with schema: {schema} and name: \
+                     deployment-configuration"
+                ),
+            })]
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -101,9 +101,17 @@ pub(crate) struct RelabellingArgs {
     #[arg(long, requires = "listen")]
     pub(crate) all_or_nothing: bool,
 
-    /// Refuse actions on documents without Shipyard's deployment-configuration, as Shipyard does
-    #[arg(long, requires = "listen")]
-    pub(crate) deployment_configuration_needed: bool,
+    /// On which sites an action needs Shipyard's document deployment-configuration
+    ///
+    /// An action with the parameter continue-on-fail=true goes on without it.
+    #[arg(
+        long,
+        value_name = "SITES",
+        value_enum,
+        default_value = "airship",
+        requires = "listen"
+    )]
+    pub(crate) deployment_configuration: DeploymentConfigurationName,
 
     /// Give nodes no labels of rack, profile, hardware profile and tags
     #[arg(long, requires = "listen")]
@@ -120,6 +128,17 @@ pub(crate) struct RelabellingArgs {
     /// Name of this server among those on one database; the host's name and the address unless given
     #[arg(long, value_name = "NAME", requires = "listen")]
     pub(crate) identity: Option<String>,
+}
+
+/// On which sites an action needs Shipyard's document deployment-configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeploymentConfigurationName {
+    /// Those that Airship deploys: with any document of Shipyard, Armada or Promenade
+    Airship,
+    /// All, as Shipyard has it
+    Always,
+    /// None
+    Never,
 }
 
 /// Serve Ignition configs to machines

@@ -8,7 +8,9 @@ use berth_repository::{Configdocs, DocumentRules, Repository, SiteRules};
 use berth_server::{Api, ApiState, Auth, Clock, ClusterAccess, IdSource, ListenOptions, Server, TokenStore};
 use berth_site::LabelJoin;
 use berth_store::{ActionStore, Store};
-use berth_workflow::{DynamicLabels, Engine, EngineOptions, Strategy, Workflow, WorkflowOptions};
+use berth_workflow::{
+    DeploymentConfiguration, DynamicLabels, Engine, EngineOptions, Strategy, Workflow, WorkflowOptions,
+};
 use kube::Client;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +20,7 @@ use super::{
     ignition_server::{self, Ready, stop_signal},
 };
 use crate::{
-    args::{RelabellingArgs, ServeArgs, StrategyName},
+    args::{DeploymentConfigurationName, RelabellingArgs, ServeArgs, StrategyName},
     cluster::unreachable,
     database::{self, IfMissing},
     exit::Exit,
@@ -268,7 +270,11 @@ fn workflow_options(args: &RelabellingArgs, flavour: Option<Flavour>) -> Workflo
             DynamicLabels::On
         },
         require_site_action: !args.no_site_action_needed,
-        require_deployment_configuration: args.deployment_configuration_needed,
+        deployment_configuration: match args.deployment_configuration {
+            DeploymentConfigurationName::Airship => DeploymentConfiguration::Airship,
+            DeploymentConfigurationName::Always => DeploymentConfiguration::Always,
+            DeploymentConfigurationName::Never => DeploymentConfiguration::Never,
+        },
         all_or_nothing: args.all_or_nothing,
         label_join: if args.any_filter_label {
             LabelJoin::Any
