@@ -92,6 +92,10 @@ pub trait ActionStore: fmt::Debug + Send + Sync {
     /// The notes about something, in the order in which they were written.
     async fn notes(&self, about: &str) -> Result<Vec<Note>, Error>;
 
+    /// The notes about several things up to a verbosity, in the order in which they were written. A page of actions is shown by
+    /// one question instead of one for each.
+    async fn notes_about(&self, things: &[String], verbosity: u8) -> Result<Vec<Note>, Error>;
+
     /// One note.
     async fn note(&self, id: u64) -> Result<Option<Note>, Error>;
 

@@ -1,23 +1,23 @@
 //! Actions, tasks and labels of nodes: documents, texts and codes.
 
 use berth_server::Auth;
-use berth_site::LabelJoin;
 use berth_workflow::WorkflowOptions;
 use serde_json::{Value, json};
 
 use crate::{
     fixture::Reply,
-    relabelling::{JSON, Relabelling, SITE},
+    relabelling::{JSON, On, Relabelling, SITE, on_both},
 };
 
 fn id(reply: &Reply) -> String {
     reply.json()["id"].as_str().unwrap().to_owned()
 }
 
-#[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
-async fn a_relabelling_from_the_request_to_every_detail() {
-    let server = Relabelling::ready().await;
+async fn a_relabelling_from_the_request_to_every_detail(on: On) {
+    let Some(server) = Relabelling::ready(on).await else {
+        return;
+    };
     let made = server.relabel(&json!(["node1", "node2"])).await.expect(201);
     let created = made.json();
     let id = id(&made);
@@ -132,10 +132,11 @@ async fn a_relabelling_from_the_request_to_every_detail() {
     assert_eq!(task["action_id"], id.as_str());
 }
 
-#[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
-async fn requests_are_refused_in_shipyards_order_and_words() {
-    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
+async fn requests_are_refused_in_shipyards_order_and_words(on: On) {
+    let Some(server) = Relabelling::empty(on, Auth::None, WorkflowOptions::default()).await else {
+        return;
+    };
     let post = async |body: &str, kind: &str| {
         let headers = [("Content-Type", kind)];
         server.api.send("POST", "/api/v1.0/actions", &headers, Some(body)).await
@@ -218,6 +219,24 @@ async fn requests_are_refused_in_shipyards_order_and_words() {
     let reason = broken["reason"].as_str().unwrap();
     assert!(reason.starts_with(&format!("{path}Invalid JSON in body: ")), "{reason}");
 
+    // Airship deploys this site, and does not know how.
+    let name = "name: deployment-configuration";
+    server.commit(&SITE.replace(name, "name: misnamed")).await;
+    let refused = post(good, JSON).await.expect(400).json();
+    assert_eq!(
+        (&refused["message"], &refused["reason"]),
+        (
+            &json!("Document validation failed"),
+            &json!("InvalidConfigurationDocuments")
+        )
+    );
+    assert_eq!(
+        refused["details"]["messageList"][0]["name"],
+        json!("DocumentNotFoundError")
+    );
+    let on = r#"{"name": "update_labels", "parameters": {"target_nodes": ["node1"], "continue-on-fail": "true"}}"#;
+    let refused = post(on, JSON).await.expect(400).json();
+    assert_eq!(refused["message"], "No site action", "the other checks are made");
     server.commit(SITE).await;
     let refused = post(good, JSON).await.expect(400).json();
     assert_eq!(refused["message"], "No site action");
@@ -250,9 +269,10 @@ async fn requests_are_refused_in_shipyards_order_and_words() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn of_two_at_once_one_wins() {
-    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
+async fn of_two_at_once_one_wins(on: On) {
+    let Some(server) = Relabelling::empty(on, Auth::None, WorkflowOptions::default()).await else {
+        return;
+    };
     server.commit(SITE).await;
     server.site_action().await;
     for _ in 0..5 {
@@ -267,9 +287,10 @@ async fn of_two_at_once_one_wins() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_action_is_steered_and_every_word_is_filed() {
-    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
+async fn an_action_is_steered_and_every_word_is_filed(on: On) {
+    let Some(server) = Relabelling::empty(on, Auth::None, WorkflowOptions::default()).await else {
+        return;
+    };
     server.commit(SITE).await;
     server.site_action().await;
     let id = id(&server.relabel(&json!(["node1"])).await.expect(201));
@@ -360,9 +381,10 @@ async fn an_action_is_steered_and_every_word_is_filed() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_dry_run_says_everything_and_does_nothing() {
-    let server = Relabelling::ready().await;
+async fn a_dry_run_says_everything_and_does_nothing(on: On) {
+    let Some(server) = Relabelling::ready(on).await else {
+        return;
+    };
     let before = server.labels("node1").await;
     let body = json!({"name": "update_labels", "parameters": {"target_nodes": "node1"}});
     let dry = server
@@ -389,9 +411,10 @@ async fn a_dry_run_says_everything_and_does_nothing() {
     assert_eq!(wrong["message"], "Invalid strategy parameter");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_is_gone_fails_alone_and_can_be_retried() {
-    let server = Relabelling::ready().await;
+async fn a_node_that_is_gone_fails_alone_and_can_be_retried(on: On) {
+    let Some(server) = Relabelling::ready(on).await else {
+        return;
+    };
     let more = SITE.replace("name: node2", "name: absent");
     let absent = &more[more
         .rfind("---\nschema: drydock/BaremetalNode/v1\nmetadata: {schema: metadata/Document/v1, name: absent")
@@ -434,9 +457,10 @@ async fn a_node_that_is_gone_fails_alone_and_can_be_retried() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn pages() {
-    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
+async fn pages(on: On) {
+    let Some(server) = Relabelling::empty(on, Auth::None, WorkflowOptions::default()).await else {
+        return;
+    };
     server.commit(SITE).await;
     server.site_action().await;
     let mut ids = Vec::new();
@@ -486,6 +510,13 @@ async fn pages() {
         .expect(200);
     assert_eq!(failed.json().as_array().unwrap().len(), 2);
     assert!(failed.header("x-next-marker").is_some());
+    let next = failed.header("link").unwrap();
+    let next = next.strip_prefix("</api/v1.0/").and_then(|link| link.split_once('>'));
+    let rest = server.api.get(next.unwrap().0).await.expect(200).json();
+    let rest: Vec<&Value> = rest.as_array().unwrap().iter().collect();
+    assert_eq!(rest.len(), 1, "the next page is of the same kind: {rest:?}");
+    assert_eq!(rest[0]["action_lifecycle"], "Failed");
+    assert_eq!(rest[0]["notes"][0]["note_val"], "Configdoc revision 1");
     for wrong in [
         "limit=0",
         "limit=1001",
@@ -498,10 +529,11 @@ async fn pages() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
-async fn tasks_filters_and_nodes() {
-    let server = Relabelling::ready().await;
+async fn tasks_filters_and_nodes(on: On) {
+    let Some(server) = Relabelling::ready(on).await else {
+        return;
+    };
     let filter = json!({"filter_set_type": "union", "filter_set": [{"filter_type": "union", "node_names": ["node1", "nobody"]}]});
     let body = json!({"action": "relabel_nodes", "design_ref": "deckhand+http://x/api/v1.0/revisions/1/rendered-documents", "node_filter": filter});
     let made = server.send("POST", "tasks", Some(&body)).await.expect(201);
@@ -627,138 +659,13 @@ async fn tasks_filters_and_nodes() {
     server.api.get(&format!("tasks/{id}")).await.expect(404);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn one_of_several_labels_is_enough_where_the_server_is_told_so() {
-    let options = WorkflowOptions {
-        label_join: LabelJoin::Any,
-        ..WorkflowOptions::default()
-    };
-    let server = Relabelling::empty(Auth::None, options).await;
-    server.commit(SITE).await;
-    let body = json!({"design_ref": "x", "node_filter": {"filter_set_type": "union", "filter_set": [
-        {"filter_type": "union", "node_labels": {"control-plane": "enabled", "label-n": "some-value"}},
-    ]}});
-    let selected = server.send("POST", "nodefilter", Some(&body)).await.expect(200).json();
-    assert_eq!(selected, json!(["node1", "node2"]));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn labels_of_a_node() {
-    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
-    server.label("node1", "k8s.ovn.org/x", "1").await;
-    let revision = server.revision();
-    let body = json!({"label-a": "true", "foo": "baz"});
-    let dry = server
-        .send("PUT", "node-labels/node1?dry-run=true", Some(&body))
-        .await
-        .expect(200)
-        .json();
-    assert_eq!(dry["details"]["dryRun"], true);
-    assert_eq!(server.revision(), revision, "nothing was written");
-    let put = server
-        .send("PUT", "node-labels/node1", Some(&body))
-        .await
-        .expect(200)
-        .json();
-    assert_eq!(dry["details"]["diff"], put["details"]["diff"]);
-    assert_eq!(
-        put["details"]["diff"],
-        json!({"set": {"label-a": "true"}, "changed": {"foo": {"from": "bar", "to": "baz"}}, "removed": {"old": "yes"}})
-    );
-    assert_eq!(
-        put["details"]["protected"],
-        json!(["k8s.ovn.org/x", "kubernetes.io/hostname"])
-    );
-    for (key, value) in [
-        ("kind", "Status"),
-        ("status", "Success"),
-        ("message", ""),
-        ("reason", "Update node labels"),
-        ("code", "200 OK"),
-    ] {
-        assert_eq!(put[key], value, "{key}");
-    }
-    assert_eq!(
-        server.labels("node1").await,
-        [
-            "foo=baz",
-            "k8s.ovn.org/x=1",
-            "kubernetes.io/hostname=node1",
-            "label-a=true"
-        ]
-    );
-    let revision = server.revision();
-    server.send("PUT", "node-labels/node1", Some(&body)).await.expect(200);
-    assert_eq!(server.revision(), revision, "nothing changes, so nothing is written");
-    let shown = server.api.get("node-labels/node1").await.expect(200).json();
-    assert_eq!(shown["owned"], json!(["foo", "label-a"]));
-    assert_eq!(shown["declared"], Value::Null);
-
-    // Promenade wipes what is somebody else's and keeps what it should remove.
-    let promenade = server
-        .send(
-            "PUT",
-            "node-labels/node1?strategy=promenade&dry-run=true",
-            Some(&json!({})),
-        )
-        .await
-        .expect(200)
-        .json();
-    assert_eq!(
-        promenade["details"]["diff"]["removed"],
-        json!({"foo": "baz", "k8s.ovn.org/x": "1", "label-a": "true"})
-    );
-
-    for (body, title, part) in [
-        (Some("[]"), "Invalid Input Error", "Missing input: labels dict"),
-        (None, "Invalid Input Error", "Missing input: labels dict"),
-        (Some("{"), "JSON could not be decoded", "Invalid JSON in body"),
-        (
-            Some(r#"{"a": 1}"#),
-            "Invalid Input Error",
-            "a: the value must be a string, not 1",
-        ),
-        (
-            Some(r#"{"good": "1", "not good": "1"}"#),
-            "Invalid Input Error",
-            "not good",
-        ),
-        (Some(r#"{"good": "no/good"}"#), "Invalid Input Error", "good"),
-    ] {
-        let refused = server
-            .api
-            .send("PUT", "/api/v1.0/node-labels/node1", &[("Content-Type", JSON)], body)
-            .await;
-        let refused = refused.expect(400).json();
-        assert_eq!(refused["message"], title, "{body:?}");
-        assert!(refused["reason"].as_str().unwrap().contains(part), "{refused}");
-    }
-    assert_eq!(server.revision(), revision, "the rest is untouched");
-    let missing = server
-        .send("PUT", "node-labels/nobody", Some(&json!({})))
-        .await
-        .expect(404)
-        .json();
-    assert_eq!(missing["message"], "Node not found");
-    server.api.get("node-labels/nobody").await.expect(404);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_blueprints_own_path_has_no_api_in_it() {
-    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
-    let path = "/v1.0/node-labels/node1?dry-run=true";
-    let headers = [("Content-Type", JSON)];
-    let blueprint = server
-        .api
-        .send("PUT", path, &headers, Some(r#"{"label-a": "1"}"#))
-        .await;
-    let diff = &blueprint.expect(200).json()["details"]["diff"];
-    assert_eq!(diff["set"], json!({"label-a": "1"}));
-    let nowhere = server
-        .api
-        .send("GET", "/v1.0/node-labels", &[], None)
-        .await
-        .expect(404)
-        .json();
-    assert_eq!(nowhere["kind"], "status", "{nowhere}");
+on_both! {
+    a_relabelling_from_the_request_to_every_detail,
+    requests_are_refused_in_shipyards_order_and_words,
+    of_two_at_once_one_wins,
+    an_action_is_steered_and_every_word_is_filed,
+    a_dry_run_says_everything_and_does_nothing,
+    a_node_that_is_gone_fails_alone_and_can_be_retried,
+    pages,
+    tasks_filters_and_nodes,
 }

@@ -13,7 +13,7 @@ use tokio::{
 
 use crate::{
     fixture::Served,
-    relabelling::{JSON, Relabelling, SITE},
+    relabelling::{JSON, On, Relabelling, SITE, on_both},
 };
 
 /// A stream of events, read as they come.
@@ -62,9 +62,10 @@ impl Stream {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_action_is_followed_to_its_end_and_can_be_followed_later() {
-    let server = Relabelling::empty(Auth::None, WorkflowOptions::default()).await;
+async fn an_action_is_followed_to_its_end_and_can_be_followed_later(on: On) {
+    let Some(server) = Relabelling::empty(on, Auth::None, WorkflowOptions::default()).await else {
+        return;
+    };
     server.commit(SITE).await;
     server.site_action().await;
     let mut all = Stream::open(&server.api, "events").await;
@@ -101,8 +102,7 @@ async fn an_action_is_followed_to_its_end_and_can_be_followed_later() {
         .expect(404);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn rights_are_asked_for_actions_and_for_what_they_do() {
+async fn rights_are_asked_for_actions_and_for_what_they_do(on: On) {
     let folder = tempfile::tempdir().unwrap();
     let tokens = TokenStore::open(folder.path().join("tokens.json")).unwrap();
     let make = |role: Role, comment: &str| {
@@ -115,7 +115,9 @@ async fn rights_are_asked_for_actions_and_for_what_they_do() {
         tokens.create(new, Timestamp(1)).unwrap().secret.reveal().to_owned()
     };
     let (viewer, operator) = (make(Role::Viewer, "vera"), make(Role::Operator, "otto"));
-    let server = Relabelling::empty(Auth::Tokens(Arc::new(tokens)), WorkflowOptions::default()).await;
+    let Some(server) = Relabelling::empty(on, Auth::Tokens(Arc::new(tokens)), WorkflowOptions::default()).await else {
+        return;
+    };
     let body = json!({"name": "update_labels", "parameters": {"target_nodes": "node1"}}).to_string();
     let ask = async |method: &str, path: &str, token: Option<&str>, body: Option<&str>| {
         let mut headers = vec![("Content-Type", JSON)];
@@ -153,9 +155,10 @@ async fn rights_are_asked_for_actions_and_for_what_they_do() {
     ask("DELETE", "tasks", Some(&operator), None).await.expect(403);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_is_gone_is_told() {
-    let mut server = Relabelling::ready().await;
+async fn a_cluster_that_is_gone_is_told(on: On) {
+    let Some(mut server) = Relabelling::ready(on).await else {
+        return;
+    };
     let cluster = server.cluster.take().unwrap();
     cluster.stop().await;
     let refused = server
@@ -184,4 +187,10 @@ async fn without_a_cluster_documents_are_served_and_the_rest_says_why() {
             "{path}"
         );
     }
+}
+
+on_both! {
+    an_action_is_followed_to_its_end_and_can_be_followed_later,
+    rights_are_asked_for_actions_and_for_what_they_do,
+    a_cluster_that_is_gone_is_told,
 }

@@ -17,6 +17,8 @@ mod filters;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod node_labels;
+#[cfg(test)]
 #[path = "../../../berth-store/tests/it/postgres_server.rs"]
 mod postgres_server;
 #[cfg(test)]

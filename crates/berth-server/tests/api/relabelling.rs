@@ -15,7 +15,10 @@ use kube::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::fixture::{Reply, Served};
+use crate::{
+    fixture::{Reply, Served},
+    postgres_server,
+};
 
 /// The documents that the reference says are the least that label work needs, and a little more.
 pub(crate) const SITE: &str = "\
@@ -57,6 +60,37 @@ data:
 
 pub(crate) const JSON: &str = "application/json";
 
+/// Where documents and actions are kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum On {
+    Sqlite,
+    Postgres,
+}
+
+/// Runs each test on both databases.
+macro_rules! on_both {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $name() {
+                    super::$name(crate::relabelling::On::Sqlite).await;
+                }
+            )+
+        }
+
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $name() {
+                    super::$name(crate::relabelling::On::Postgres).await;
+                }
+            )+
+        }
+    };
+}
+pub(crate) use on_both;
+
 /// A server with a cluster.
 pub(crate) struct Relabelling {
     pub(crate) api: Served,
@@ -74,22 +108,26 @@ impl Drop for Relabelling {
 }
 
 impl Relabelling {
-    /// With the site committed and recorded as deployed, its nodes in the cluster, and the engine at work.
-    pub(crate) async fn ready() -> Self {
-        let server = Self::empty(Auth::None, WorkflowOptions::default()).await;
+    /// With the site committed and recorded as deployed, its nodes in the cluster, and the engine at work. Nothing when there is
+    /// no program for the database on this machine.
+    pub(crate) async fn ready(on: On) -> Option<Self> {
+        let server = Self::empty(on, Auth::None, WorkflowOptions::default()).await?;
         server.commit(SITE).await;
         server.site_action().await;
         server.work();
-        server
+        Some(server)
     }
 
     /// With nodes in the cluster and nothing else.
-    pub(crate) async fn empty(auth: Auth, options: WorkflowOptions) -> Self {
+    pub(crate) async fn empty(on: On, auth: Auth, options: WorkflowOptions) -> Option<Self> {
         let cluster = Cluster::new(ClusterOptions::new(Arc::new(jiff::Timestamp::now), 1));
         let cluster = ApiServer::start(cluster, "127.0.0.1:0".parse().unwrap()).await.unwrap();
         let client = Client::try_from(kube::Config::new(cluster.url().parse().unwrap())).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let database = format!("sqlite:{}", folder.path().join("berth.db").display());
+        let database = match on {
+            On::Sqlite => format!("sqlite:{}", folder.path().join("berth.db").display()),
+            On::Postgres => postgres_server::database().await?,
+        };
         let opened: Arc<dyn Database> = berth_store::open(&database, SealingKeys::default()).await.unwrap();
         let store: Arc<dyn ActionStore> = Arc::clone(&opened) as _;
         let documents: Arc<dyn Store> = opened;
@@ -133,7 +171,7 @@ impl Relabelling {
                 )
                 .await;
         }
-        server
+        Some(server)
     }
 
     /// Lets the engine work.

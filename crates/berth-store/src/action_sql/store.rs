@@ -13,7 +13,7 @@ use super::{Backend, Connection};
 use crate::{
     action::{
         Action, ActionId, ActionPage, ActionValidation, AuditEntry, Begin, Claim, Command, Finished, Finishing,
-        NewAction, NewNote, Note, Subtask, SubtaskPage,
+        NewAction, NewNote, Note, Origin, Subtask, SubtaskPage,
     },
     action_store::ActionStore,
     error::Error,
@@ -73,18 +73,18 @@ impl ActionStore for Backend {
         let doing = "listing actions";
         let mut transaction = self.read(doing).await?;
         let before = page.before.as_ref().map_or(NEWEST, ActionId::as_str);
-        let query = match page.origin {
-            None => sqlx::query(select_actions!("WHERE id < $1 ORDER BY id DESC LIMIT $2"))
-                .bind(before)
-                .bind(i64::from(page.limit)),
-            Some(origin) => sqlx::query(select_actions!(
-                "WHERE origin = $3 AND id < $1 ORDER BY id DESC LIMIT $2"
-            ))
+        // The origin is in the text and not a value beside it: a plan for all values would look through the tasks for the few
+        // actions between them.
+        let query = sqlx::query(match page.origin {
+            None => select_actions!("WHERE id < $1 ORDER BY id DESC LIMIT $2"),
+            Some(Origin::Action) => {
+                select_actions!("WHERE origin = 'action' AND id < $1 ORDER BY id DESC LIMIT $2")
+            }
+            Some(Origin::Task) => select_actions!("WHERE origin = 'task' AND id < $1 ORDER BY id DESC LIMIT $2"),
+        });
+        let found = query
             .bind(before)
             .bind(i64::from(page.limit))
-            .bind(origin.as_str()),
-        };
-        let found = query
             .fetch_all(&mut *transaction)
             .await
             .map_err(Error::database(doing))?;
@@ -191,6 +191,34 @@ impl ActionStore for Backend {
         .fetch_all(&mut *transaction)
         .await
         .map_err(Error::database(doing))?;
+        found.iter().map(note_row).collect()
+    }
+
+    async fn notes_about(&self, things: &[String], verbosity: u8) -> Result<Vec<Note>, Error> {
+        let doing = "reading notes";
+        if things.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places: Vec<String> = (2..things.len().saturating_add(2))
+            .map(|place| format!("${place}"))
+            .collect();
+        let text = format!(
+            "SELECT id, about, subject, kind, note, verbosity, link, created_at FROM notes WHERE verbosity <= $1 AND about IN \
+             ({}) ORDER BY id",
+            places.join(", ")
+        );
+        // Pages differ in length: each would be another statement to remember.
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(text))
+            .persistent(false)
+            .bind(i64::from(verbosity));
+        for thing in things {
+            query = query.bind(thing.replace('\0', ""));
+        }
+        let mut transaction = self.read(doing).await?;
+        let found = query
+            .fetch_all(&mut *transaction)
+            .await
+            .map_err(Error::database(doing))?;
         found.iter().map(note_row).collect()
     }
 

@@ -1,6 +1,9 @@
 //! Actions in memory, as plain as they can be.
 
-use std::{collections::BTreeMap, sync::MutexGuard};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::MutexGuard,
+};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -382,6 +385,16 @@ impl ActionStore for MemoryStore {
     async fn notes(&self, about: &str) -> Result<Vec<Note>, Error> {
         let state = self.actions_state();
         let found = state.notes.iter().filter(|note| note.note.about == about);
+        Ok(found.cloned().collect())
+    }
+
+    async fn notes_about(&self, things: &[String], verbosity: u8) -> Result<Vec<Note>, Error> {
+        let things: HashSet<&String> = things.iter().collect();
+        let state = self.actions_state();
+        let found = state
+            .notes
+            .iter()
+            .filter(|note| note.note.verbosity <= verbosity && things.contains(&note.note.about));
         Ok(found.cloned().collect())
     }
 

@@ -1,5 +1,7 @@
 //! Looking at actions.
 
+use std::collections::HashMap;
+
 use axum::{
     extract::{Path, State},
     http::{
@@ -37,9 +39,10 @@ pub(super) async fn list(State(state): State<ApiState>, uri: Uri, parameters: Pa
     let wanted = parameters.get("lifecycle").map(lifecycles).transpose()?;
     let (found, next) = search(&state, limit, marker, wanted.as_deref()).await?;
     let verbosity = verbosity(&parameters);
+    let mut own = notes_of(&state, &found, verbosity).await?;
     let mut shown = Vec::with_capacity(found.len());
     for action in &found {
-        let own = about_action(&state, action).await?;
+        let own = own.remove(&about_it(action)).unwrap_or_default();
         let mut fields = action_fields(action);
         fields.insert("steps".to_owned(), Value::Array(step_summaries(action, &[], verbosity)));
         fields.insert("notes".to_owned(), Value::Array(notes(&own, verbosity)));
@@ -47,7 +50,16 @@ pub(super) async fn list(State(state): State<ApiState>, uri: Uri, parameters: Pa
     }
     let mut response = JsonReply(Value::Array(shown)).into_response();
     if let Some(next) = next {
-        let link = format!("<{}?limit={limit}&marker={next}>; rel=\"next\"", uri.path());
+        let mut link = format!("<{}?limit={limit}&marker={next}", uri.path());
+        // The next page is of the same kind.
+        let lifecycle = wanted.map(|words| words.join(","));
+        let verbosity = parameters.get("verbosity").map(str::to_owned);
+        for (name, value) in [("lifecycle", lifecycle), ("verbosity", verbosity)] {
+            if let Some(value) = value {
+                link.extend(["&", name, "=", &value]);
+            }
+        }
+        link.push_str(">; rel=\"next\"");
         for (name, value) in [(NEXT_MARKER, next.to_string()), (LINK, link)] {
             if let Ok(value) = HeaderValue::try_from(value) {
                 response.headers_mut().insert(name, value);
@@ -132,8 +144,23 @@ async fn search(
     Ok((found, before))
 }
 
+fn about_it(action: &Action) -> String {
+    format!("action/{}", action.id)
+}
+
 async fn about_action(state: &ApiState, action: &Action) -> Result<Vec<Note>, Problem> {
-    about(state, &format!("action/{}", action.id)).await
+    about(state, &about_it(action)).await
+}
+
+/// The notes about each of several actions.
+async fn notes_of(state: &ApiState, actions: &[Action], verbosity: u8) -> Result<HashMap<String, Vec<Note>>, Problem> {
+    let things: Vec<String> = actions.iter().map(about_it).collect();
+    let found = state.actions(SHIPYARD)?.notes_about(&things, verbosity).await;
+    let mut notes: HashMap<String, Vec<Note>> = HashMap::new();
+    for note in found.map_err(|error| store_refused(SHIPYARD, error))? {
+        notes.entry(note.note.about.clone()).or_default().push(note);
+    }
+    Ok(notes)
 }
 
 async fn about(state: &ApiState, what: &str) -> Result<Vec<Note>, Problem> {

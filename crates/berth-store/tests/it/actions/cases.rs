@@ -395,6 +395,23 @@ async fn notes_audit_and_validations_belong_to_their_action(store: &dyn Database
     assert_eq!(store.note(notes[1].id).await.unwrap(), Some(notes[1].clone()));
     assert_eq!(store.note(99).await.unwrap(), None);
     assert_eq!(store.notes("action/other").await.unwrap(), []);
+    let other = NewNote {
+        about: "action/other".to_owned(),
+        verbosity: 5,
+        ..note("third")
+    };
+    store.add_notes(&[other], 5).await.unwrap();
+    let things = ["action/other".to_owned(), note("").about, "action/none".to_owned()];
+    let texts = async |things: &[String], verbosity: u8| -> Vec<String> {
+        let found = store.notes_about(things, verbosity).await.unwrap();
+        found.into_iter().map(|note| note.note.text).collect()
+    };
+    assert_eq!(texts(&things, 5).await, ["first", "second", "third"]);
+    assert_eq!(texts(&things, 4).await, ["first", "second"]);
+    assert_eq!(texts(&things[..1], 5).await, ["third"]);
+    assert_eq!(texts(&[], 5).await, Vec::<String>::new());
+    let many: Vec<String> = (0..1000).map(|n| format!("action/{n}")).collect();
+    assert_eq!(texts(&many, 5).await, Vec::<String>::new());
     let number = store
         .add_action_validation(&id(1), "PoolUnknown", &json!({"line": 3}))
         .await

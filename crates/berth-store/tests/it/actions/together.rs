@@ -3,13 +3,17 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use berth_store::{
-    ActionPage, ActionState, Begin, Conflict, Database, Error, NewAction, Origin, SqliteStore, SubtaskPage,
-    SubtaskState,
+    ActionPage, ActionState, Begin, Conflict, Database, Error, NewAction, Origin, PostgresStore, SqliteStore,
+    SubtaskPage, SubtaskState,
 };
 use serde_json::json;
+use sqlx::Connection as _;
 
 use super::{Stored, action, id, result};
-use crate::fixture::{Kind, keys};
+use crate::{
+    fixture::{Kind, keys},
+    postgres_server,
+};
 
 const NODES: usize = 120;
 
@@ -188,5 +192,93 @@ async fn a_page_of_many_actions_is_found_by_an_index() {
             steps[0].contains(&format!("INDEX {index}")) && steps.len() == 1,
             "{query}: {steps:?}"
         );
+    }
+}
+
+/// A row as `EXPLAIN` writes it, without its costs.
+async fn explain(connection: &mut sqlx::PgConnection, query: &str) -> Vec<String> {
+    let rows: Vec<(String,)> = sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN (COSTS OFF) {query}")))
+        .persistent(false)
+        .fetch_all(connection)
+        .await
+        .unwrap();
+    rows.into_iter().map(|(row,)| row.trim().to_owned()).collect()
+}
+
+/// The same on `PostgreSQL`, where the plan depends on what the table holds: few actions among many tasks. It must hold for the
+/// values of the first page as well as for a plan that is made once for all values.
+#[tokio::test]
+async fn a_page_of_many_actions_is_found_by_an_index_in_postgres() {
+    let Some(url) = postgres_server::database().await else {
+        return;
+    };
+    let store = PostgresStore::connect(&url, keys(1)).await.unwrap();
+    let store: &dyn Database = &store;
+    let first = NewAction {
+        exclusive: None,
+        ..action(1, &[])
+    };
+    store.create_action(&first).await.unwrap();
+    let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+    for statement in [
+        "INSERT INTO actions SELECT '01' || lpad(n::text, 24, '0'), 'task ' || n, \
+            CASE WHEN n % 50 = 0 THEN 'action' ELSE 'task' END, name, parameters, user_name, context_marker, revision, \
+            allow_intermediate, options, exclusive, state, begun, attempt, queued, running, succeeded, failed, stopped, \
+            created_at, started_at, updated_at, finished_at, stopped_by \
+            FROM (SELECT * FROM actions) one, generate_series(2, 100000) n",
+        "ANALYZE actions",
+    ] {
+        sqlx::raw_sql(statement).execute(&mut connection).await.unwrap();
+    }
+    let page = ActionPage {
+        origin: Some(Origin::Action),
+        before: Some(format!("01{:024}", 50_001).parse().unwrap()),
+        limit: 3,
+    };
+    // More often than a statement is planned anew for its values.
+    for _ in 0..8 {
+        let found = store.actions(&page).await.unwrap();
+        let ids: Vec<&str> = found.iter().map(|action| action.id.as_str()).collect();
+        assert_eq!(ids, [50_000, 49_950, 49_900].map(|n| format!("01{n:024}")));
+    }
+    assert_eq!(store.open_actions().await.unwrap().len(), 0);
+    for (name, query, values, index) in [
+        (
+            "page",
+            "(text, bigint) AS SELECT * FROM actions WHERE origin = 'action' AND id < $1 ORDER BY id DESC LIMIT $2",
+            "('~', 100)",
+            "actions_origin",
+        ),
+        (
+            "everything",
+            "(text, bigint) AS SELECT * FROM actions WHERE id < $1 ORDER BY id DESC LIMIT $2",
+            "('~', 100)",
+            "actions_pkey",
+        ),
+        (
+            "open",
+            " AS SELECT * FROM actions WHERE finished_at IS NULL ORDER BY id",
+            "",
+            "actions_open",
+        ),
+    ] {
+        let prepare = sqlx::AssertSqlSafe(format!("PREPARE {name}{query}"));
+        sqlx::raw_sql(prepare).execute(&mut connection).await.unwrap();
+        for mode in ["force_custom_plan", "force_generic_plan"] {
+            let set = sqlx::AssertSqlSafe(format!("SET plan_cache_mode = {mode}"));
+            sqlx::raw_sql(set).execute(&mut connection).await.unwrap();
+            let plan = explain(&mut connection, &format!("EXECUTE {name}{values}")).await;
+            assert!(
+                plan.iter()
+                    .any(|step| step.contains(&format!("using {index} on actions"))),
+                "{mode}: {plan:#?}"
+            );
+            assert!(
+                !plan
+                    .iter()
+                    .any(|step| step.contains("Seq Scan") || step.contains("Sort")),
+                "{mode}: {plan:#?}"
+            );
+        }
     }
 }
