@@ -35,7 +35,7 @@ pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// What to write.
 #[derive(Debug)]
 pub(super) enum Work {
-    /// Node first, then the Berth's status.
+    /// What only the Berth can remember, then the Node, then the rest of the Berth's status.
     Apply {
         berth: Box<Berth>,
         node: Option<NodeWrite>,
@@ -215,6 +215,10 @@ impl Writer {
             let mut finalizers = berth.finalizers().to_vec();
             finalizers.push(names::FINALIZER.to_owned());
             berth = self.finalizers(&berth, &finalizers).await?;
+        }
+        if matches!(write, Some(NodeWrite::Patch(_))) {
+            let remembered = remembered(berth.status.as_ref(), &status);
+            berth = self.status(berth, &remembered).await?;
         }
         if let Some(write) = write {
             let api: Api<Node> = Api::all(self.client.clone());
@@ -410,6 +414,17 @@ impl Writer {
         };
         self.metrics.wrote(kind, verb, result.is_ok());
         result
+    }
+}
+
+/// The status with what the Node will not show once it is patched: that somebody moved it, and which labels are gone on
+/// purpose. Should the patch be the last thing that happens, the next leader would put them back without it.
+fn remembered(before: Option<&BerthStatus>, after: &BerthStatus) -> BerthStatus {
+    BerthStatus {
+        followed: after.followed.clone(),
+        removed_labels: after.removed_labels.clone(),
+        retired_labels: after.retired_labels.clone(),
+        ..before.cloned().unwrap_or_default()
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod admission;
 mod daemons;
+mod interrupted;
 mod kubelet;
 mod leaders;
 mod pool_life;

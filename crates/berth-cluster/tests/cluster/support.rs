@@ -99,6 +99,11 @@ impl Cluster {
         Some(cluster)
     }
 
+    /// A client with connections of its own. They belong to the runtime that opens them, and go with it when it is killed.
+    pub(crate) async fn fresh_client(&self) -> Client {
+        self.plane.client(&Identity::admin()).await.expect("a client")
+    }
+
     pub(crate) async fn install(&self, set: CrdSet) {
         let api: Api<CustomResourceDefinition> = self.api();
         for crd in crds(set) {

@@ -1,6 +1,9 @@
 //! From dirty nodes to jobs.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::Duration,
+};
 
 use kube::ResourceExt as _;
 use tracing::warn;
@@ -27,6 +30,19 @@ struct Item {
     pin: Pin,
 }
 
+/// What follows for one node.
+struct Planned {
+    node: String,
+    conflicts: usize,
+    wake_after: Option<Duration>,
+    unexplained_removals: usize,
+    work: Vec<Work>,
+}
+
+/// How many nodes are resolved together. More would be hardly faster, and after a restart all of them are due at once:
+/// what is needed to resolve ten thousand takes more memory than what is kept of them.
+const RESOLVED_TOGETHER: usize = 256;
+
 impl Engine {
     /// Decides about every dirty node that no job is running for.
     pub(super) fn decide(&mut self) {
@@ -37,36 +53,46 @@ impl Engine {
         for name in &names {
             self.state.dirty.remove(name);
         }
-        let mut items = Vec::with_capacity(names.len());
-        for name in &names {
-            match self.item(name) {
-                Some(item) => items.push(item),
-                None => {
-                    self.state.gone.remove(name);
-                    self.conflicts.remove(name);
-                    self.adopt(name);
-                }
-            }
+        let (reserved, others): (Vec<String>, Vec<String>) = names
+            .into_iter()
+            .partition(|name| !self.state.berths_of(name).is_empty());
+        for name in &others {
+            self.state.gone.remove(name);
+            self.conflicts.remove(name);
+            self.adopt(name);
         }
-        let answers = resolve(&mut self.definitions, &mut items, &self.state.gone);
         let mut settings = Settings {
             now: (self.options.clock)(),
             hold_removals: self.brake,
             conflicts: self.options.conflicts,
         };
-        let mut decisions = decide_all(&self.definitions, &items, &answers, &settings);
-        if !self.brake && !self.options.allow_mass_removal && self.is_mass_removal(&decisions) {
+        let mut planned = self.plan(&reserved, &settings);
+        if !self.brake && !self.options.allow_mass_removal && self.is_mass_removal(&planned) {
             self.brake = true;
             settings.hold_removals = true;
-            decisions = decide_all(&self.definitions, &items, &answers, &settings);
+            planned = self.plan(&reserved, &settings);
         }
         self.metrics
             .decisions
-            .inc_by(u64::try_from(decisions.len()).unwrap_or_default());
-        for (item, decision) in items.into_iter().zip(decisions) {
-            self.enqueue(item, decision, &settings);
+            .inc_by(u64::try_from(planned.len()).unwrap_or_default());
+        for planned in planned {
+            self.enqueue(planned);
         }
         self.count_phases();
+    }
+
+    /// What follows for each of these nodes. Nothing of it is done yet: the brake looks at all of them together.
+    fn plan(&mut self, names: &[String], settings: &Settings) -> Vec<Planned> {
+        let mut planned = Vec::with_capacity(names.len());
+        for names in names.chunks(RESOLVED_TOGETHER) {
+            let mut items: Vec<Item> = names.iter().filter_map(|name| self.item(name)).collect();
+            let answers = resolve(&mut self.definitions, &mut items, &self.state.gone);
+            let decisions = decide_all(&self.definitions, &items, &answers, settings);
+            let definitions = &self.definitions;
+            let pairs = items.into_iter().zip(decisions);
+            planned.extend(pairs.map(|(item, decision)| item.planned(decision, definitions, settings)));
+        }
+        planned
     }
 
     fn item(&self, name: &str) -> Option<Item> {
@@ -87,8 +113,8 @@ impl Engine {
         })
     }
 
-    fn is_mass_removal(&self, decisions: &[Decision]) -> bool {
-        let removed: usize = decisions.iter().map(|decision| decision.unexplained_removals).sum();
+    fn is_mass_removal(&self, planned: &[Planned]) -> bool {
+        let removed: usize = planned.iter().map(|planned| planned.unexplained_removals).sum();
         if removed == 0 {
             return false;
         }
@@ -113,58 +139,18 @@ impl Engine {
         too_many
     }
 
-    fn enqueue(&mut self, item: Item, decision: Decision, settings: &Settings) {
-        let name = item.berth.node_name();
+    fn enqueue(&mut self, planned: Planned) {
+        let name = planned.node;
         self.state.gone.remove(&name);
-        self.conflicts.insert(name.clone(), decision.conflicts);
-        if let Some(wait) = decision.wake_after {
+        self.conflicts.insert(name.clone(), planned.conflicts);
+        if let Some(wait) = planned.wake_after {
             self.wakes.insert((tokio::time::Instant::now() + wait, name.clone()));
         }
-        let mut work = Vec::new();
-        let first = item.berth.name_any();
-        if item.berth.metadata.deletion_timestamp.is_some() {
-            if item
-                .berth
-                .finalizers()
-                .iter()
-                .any(|finalizer| finalizer == names::FINALIZER)
-            {
-                work.push(Work::Finish {
-                    node: item.live.as_ref().map(|node| node.uid.clone()),
-                    berth: Box::new(item.berth),
-                });
-            }
-        } else {
-            work.extend(apply(item.berth, decision));
-        }
-        for other in item.others {
-            let subject = Subject {
-                berth: &other,
-                node: None,
-                requested: false,
-                duplicate_of: Some(&first),
-            };
-            if other.metadata.deletion_timestamp.is_some() {
-                work.push(Work::Finish {
-                    berth: Box::new(other),
-                    node: None,
-                });
-                continue;
-            }
-            let decision = decide(
-                &self.definitions,
-                subject,
-                &Pin::default(),
-                &Answer::default(),
-                settings,
-            );
-            work.extend(apply(other, decision));
-        }
-        if !work.is_empty() {
+        if !planned.work.is_empty() {
             self.busy.insert(name.clone());
             self.jobs.push_back(Job {
                 key: Key::Node(name),
-                work,
+                work: planned.work,
             });
         }
     }
@@ -179,6 +165,48 @@ impl Engine {
                 .count();
             self.metrics.berths(phase, count);
         }
+    }
+}
+
+impl Item {
+    fn planned(self, decision: Decision, definitions: &Definitions, settings: &Settings) -> Planned {
+        let mut planned = Planned {
+            node: self.berth.node_name(),
+            conflicts: decision.conflicts,
+            wake_after: decision.wake_after,
+            unexplained_removals: decision.unexplained_removals,
+            work: Vec::new(),
+        };
+        let first = self.berth.name_any();
+        if self.berth.metadata.deletion_timestamp.is_some() {
+            let guards = |finalizer: &String| finalizer == names::FINALIZER;
+            if self.berth.finalizers().iter().any(guards) {
+                planned.work.push(Work::Finish {
+                    node: self.live.as_ref().map(|node| node.uid.clone()),
+                    berth: Box::new(self.berth),
+                });
+            }
+        } else {
+            planned.work.extend(apply(self.berth, decision));
+        }
+        for other in self.others {
+            if other.metadata.deletion_timestamp.is_some() {
+                planned.work.push(Work::Finish {
+                    berth: Box::new(other),
+                    node: None,
+                });
+                continue;
+            }
+            let subject = Subject {
+                berth: &other,
+                node: None,
+                requested: false,
+                duplicate_of: Some(&first),
+            };
+            let decision = decide(definitions, subject, &Pin::default(), &Answer::default(), settings);
+            planned.work.extend(apply(other, decision));
+        }
+        planned
     }
 }
 
