@@ -541,12 +541,14 @@ async fn a_restart_writes_nothing_where_nothing_changed() {
     let quiet = start_controllers(life.client.clone(), full);
     touch(&life, "worker-000", "1").await;
     // The last that is written to a Node which is told its config: no daemon answers here.
+    let config = life.target(INFRA).await;
     seen::<Node>(&life.client, "worker-000", "was told", |node| {
         let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
-        taints
+        let waits = taints
             .into_iter()
             .flatten()
-            .any(|taint| taint.key == UPDATE_IN_PROGRESS)
+            .any(|taint| taint.key == UPDATE_IN_PROGRESS);
+        node.annotations().get(annotation::DESIRED_CONFIG) == Some(&config) && !waits
     })
     .await;
     quiet.stop().await;
