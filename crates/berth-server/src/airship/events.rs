@@ -1,6 +1,11 @@
 //! What happens, as server-sent events, so that nobody has to ask again and again.
 
-use std::{collections::HashSet, convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    convert::Infallible,
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     extract::State,
@@ -8,11 +13,14 @@ use axum::{
     response::sse::{Event as Sent, Sse},
     routing::MethodFilter,
 };
-use berth_store::{Action, ActionId, ActionStore, SubtaskPage, SubtaskState};
+use berth_store::{Action, ActionId, ActionPage, ActionStore, Subtask, SubtaskPage, SubtaskState};
 use berth_workflow::{Event, lifecycle};
 use futures::{Stream, StreamExt as _, stream};
 use serde_json::{Value, json};
-use tokio::sync::{broadcast, mpsc};
+use tokio::{
+    sync::{broadcast, mpsc},
+    time::Interval,
+};
 
 use super::{
     auth::rules,
@@ -20,7 +28,7 @@ use super::{
     endpoint::{Content, Endpoint, Family, Kind, parameter, reply},
     problem::Problem,
     state::ApiState,
-    workflow::{node, outcome_json, progress, store_refused},
+    workflow::{node, progress, store_refused},
 };
 
 const SHIPYARD: Family = Family::Shipyard;
@@ -28,10 +36,14 @@ const STREAM: Content = Content {
     media_type: "text/event-stream",
     schema: "Events",
 };
-/// Events that wait for a client that reads slowly. One that falls further behind is told how things stand now.
+/// Events that wait for a client that reads slowly. Those beyond are read from the store when it has caught up.
 const WAITING: usize = 256;
-/// How often an action is looked at in the store: another server may be the one that works on it.
+/// How often actions are looked at in the store: another server may be the one that works on them.
 const LOOK: Duration = Duration::from_secs(1);
+/// How long further events are waited for before the store is looked at.
+const BREATH: Duration = Duration::from_millis(20);
+/// How many of the newest actions are looked at for changes.
+const RECENT: u32 = 20;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -40,7 +52,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .needs(&rules::WATCH_ACTIONS)
             .says(
                 "What happens from now on",
-                "Events `action` say how an action stands, events `node` what came of one node. For one action the stream \
+                "Events `action` say how an action stands, events `node` what came of one node, whichever server on the \
+                 database did it. For one action the stream \
                  begins with everything that has happened already, so that nothing is missed, and ends after an event \
                  `end` when the action does.",
             )
@@ -64,27 +77,19 @@ async fn events(
 ) -> Result<Sse<impl Stream<Item = Sending>>, Problem> {
     // First the subscription, then the look at the store: what happens between the two is seen twice and not never.
     let live = state.workflow(SHIPYARD)?.engine().events();
+    let store = Arc::clone(state.actions(SHIPYARD)?);
     let (sender, receiver) = mpsc::channel(WAITING);
+    let teller = Teller { store, sender };
     let ending = state.ending.clone();
     match parameters.get("action") {
         None => {
-            tokio::spawn(ending.run_until_cancelled_owned(pass_all(live, sender)));
+            let watcher = Watcher::begin(teller).await;
+            let watcher = watcher.map_err(|error| store_refused(SHIPYARD, error))?;
+            tokio::spawn(ending.run_until_cancelled_owned(watcher.run(live)));
         }
         Some(id) => {
             let action = super::actions::find(&state, id, "Unknown action ").await?;
-            let store = Arc::clone(state.actions(SHIPYARD)?);
-            store
-                .subtasks(&action.id, SubtaskPage { after: None, limit: 1 })
-                .await
-                .map_err(|error| store_refused(SHIPYARD, error))?;
-            let follower = Follower {
-                store,
-                id: action.id,
-                told: HashSet::new(),
-                last: None,
-                sender,
-            };
-            tokio::spawn(ending.run_until_cancelled_owned(follower.run(live)));
+            tokio::spawn(ending.run_until_cancelled_owned(follow(teller, action.id, live)));
         }
     }
     let stream = stream::unfold(receiver, async |mut receiver| {
@@ -114,133 +119,235 @@ fn action_event(action: &Action) -> Value {
     })
 }
 
-/// Passes everything on, of all actions. A client that cannot follow misses what it cannot take.
-async fn pass_all(mut live: broadcast::Receiver<Event>, sender: mpsc::Sender<Sent>) {
-    loop {
-        let event = match live.recv().await {
+/// Where to look for something to tell.
+enum Look {
+    /// At these actions, of which this server has said something.
+    At(HashSet<String>),
+    /// Everywhere: another server may have done something, or this one so much that not all of it was heard.
+    Everywhere,
+}
+
+/// Returns when there may be something to tell. What is told comes from the store, where everything is, whichever server did
+/// it; the live events of this server only say when and where to look.
+async fn something_happens(
+    live: &mut broadcast::Receiver<Event>,
+    clock: &mut Interval,
+    sender: &mpsc::Sender<Sent>,
+) -> Result<Look, Over> {
+    let first = tokio::select! {
+        _ = clock.tick() => return Ok(Look::Everywhere),
+        () = sender.closed() => return Err(Over),
+        event = live.recv() => match event {
             Ok(event) => event,
-            Err(broadcast::error::RecvError::Lagged(missed)) => {
-                if sender.send(sent("missed", &json!({"events": missed}))).await.is_err() {
-                    return;
-                }
-                continue;
+            Err(broadcast::error::RecvError::Lagged(_)) => return Ok(Look::Everywhere),
+            Err(broadcast::error::RecvError::Closed) => return Err(Over),
+        },
+    };
+    let mut actions = HashSet::from([first.action().to_owned()]);
+    // What comes in quick succession is told at once. Nodes of a large action are not read for each of them.
+    tokio::time::sleep(BREATH).await;
+    loop {
+        match live.try_recv() {
+            Ok(event) => {
+                actions.insert(event.action().to_owned());
             }
-            Err(broadcast::error::RecvError::Closed) => return,
+            Err(broadcast::error::TryRecvError::Lagged(_)) => return Ok(Look::Everywhere),
+            Err(_) => return Ok(Look::At(actions)),
+        }
+    }
+}
+
+fn clock() -> Interval {
+    let mut clock = tokio::time::interval(LOOK);
+    clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    clock
+}
+
+/// Follows one action to its end, from its beginning.
+async fn follow(teller: Teller, id: ActionId, mut live: broadcast::Receiver<Event>) {
+    let (mut told, mut clock) = (Told::default(), clock());
+    loop {
+        match something_happens(&mut live, &mut clock, &teller.sender).await {
+            Ok(Look::At(actions)) if !actions.contains(id.as_str()) => continue,
+            Ok(_) => {}
+            Err(Over) => return,
+        }
+        // A store that does not answer now may do so later.
+        let Ok(action) = teller.store.action(&id).await else {
+            continue;
         };
-        let event = match &event {
-            Event::Action {
-                id,
-                task_id,
-                name,
-                state,
-                lifecycle,
-                queued,
-                running,
-                succeeded,
-                failed,
-                stopped,
-            } => {
-                let data = json!({
-                    "id": id,
-                    "name": name,
-                    "task_id": task_id,
-                    "dag_status": state,
-                    "action_lifecycle": lifecycle,
-                    "progress": {
-                        "nodes": queued + running + succeeded + failed + stopped,
-                        "succeeded": succeeded,
-                        "failed": failed,
-                        "pending": queued + running,
-                        "skipped": stopped,
-                    },
-                });
-                sent("action", &data)
-            }
-            Event::Node { action, node, outcome } => {
-                let state = if outcome.success {
-                    SubtaskState::Succeeded
-                } else {
-                    SubtaskState::Failed
-                };
-                sent(
-                    "node",
-                    &json!({"action": action, "node": outcome_json(node, state, outcome)}),
-                )
-            }
-        };
-        if sender.send(event).await.is_err() {
+        if teller.tell(&action, &mut told).await.is_err() {
+            return;
+        }
+        if action.state.is_final() {
+            let end = json!({"id": action.id.as_str(), "action_lifecycle": lifecycle(action.state.as_str())});
+            let _ = teller.send(sent("end", &end)).await;
             return;
         }
     }
 }
 
-/// Follows one action to its end. What it tells comes from the store, where everything is; the live events only say when to
-/// look.
-struct Follower {
-    store: Arc<dyn ActionStore>,
-    id: ActionId,
-    told: HashSet<(u32, u64)>,
+/// Follows all actions. Those that are open at first are followed from then on; those that come, or are tried again, from
+/// their beginning.
+struct Watcher {
+    teller: Teller,
+    open: HashMap<ActionId, Told>,
+    /// The newest actions with the time of their last change: one that began and ended between two looks is seen by it.
+    recent: HashMap<ActionId, i64>,
+}
+
+impl Watcher {
+    async fn begin(teller: Teller) -> Result<Self, berth_store::Error> {
+        let mut open = HashMap::new();
+        for action in teller.store.open_actions().await? {
+            let mut told = Told {
+                last: Some(action_event(&action)),
+                ..Told::default()
+            };
+            let subtasks = teller.store.subtasks(&action.id, SubtaskPage::ALL).await?;
+            told.nodes
+                .extend(subtasks.iter().filter(|subtask| is_over(subtask)).map(outcome_id));
+            open.insert(action.id, told);
+        }
+        let mut watcher = Self {
+            teller,
+            open,
+            recent: HashMap::new(),
+        };
+        watcher.everything().await?;
+        Ok(watcher)
+    }
+
+    async fn run(mut self, mut live: broadcast::Receiver<Event>) {
+        let mut clock = clock();
+        loop {
+            let Ok(look) = something_happens(&mut live, &mut clock, &self.teller.sender).await else {
+                return;
+            };
+            let found = match look {
+                Look::At(actions) => self.these(&actions).await,
+                Look::Everywhere => self.everything().await,
+            };
+            // A store that does not answer now may do so later.
+            let Ok(found) = found else { continue };
+            if self.tell(found).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn tell(&mut self, actions: Vec<Action>) -> Result<(), Over> {
+        for action in actions {
+            let mut told = self.open.remove(&action.id).unwrap_or_default();
+            self.teller.tell(&action, &mut told).await?;
+            if action.state.is_final() {
+                self.recent.insert(action.id, action.updated_at);
+            } else {
+                self.open.insert(action.id, told);
+            }
+        }
+        Ok(())
+    }
+
+    async fn these(&mut self, ids: &HashSet<String>) -> Result<Vec<Action>, berth_store::Error> {
+        let mut found = Vec::new();
+        for id in ids.iter().filter_map(|id| id.parse().ok()) {
+            found.extend(self.action(&id).await?);
+        }
+        Ok(found)
+    }
+
+    /// All actions of which there may be something to tell, the oldest first.
+    async fn everything(&mut self) -> Result<Vec<Action>, berth_store::Error> {
+        let newest = ActionPage {
+            origin: None,
+            before: None,
+            limit: RECENT,
+        };
+        let newest = self.teller.store.actions(&newest).await?;
+        let open = self.teller.store.open_actions().await?;
+        let recent: HashMap<ActionId, i64> = newest
+            .iter()
+            .map(|action| (action.id.clone(), action.updated_at))
+            .collect();
+        let mut found: BTreeMap<ActionId, Action> = BTreeMap::new();
+        let changed = newest
+            .into_iter()
+            .filter(|action| self.recent.get(&action.id) != Some(&action.updated_at));
+        for action in changed.chain(open) {
+            found.insert(action.id.clone(), action);
+        }
+        let rest: Vec<ActionId> = self.open.keys().filter(|id| !found.contains_key(id)).cloned().collect();
+        for id in rest {
+            if let Some(action) = self.action(&id).await? {
+                found.insert(id, action);
+            }
+        }
+        self.recent = recent;
+        Ok(found.into_values().collect())
+    }
+
+    /// One action; nothing when it was removed, and then it is forgotten.
+    async fn action(&mut self, id: &ActionId) -> Result<Option<Action>, berth_store::Error> {
+        match self.teller.store.action(id).await {
+            Ok(action) => Ok(Some(action)),
+            Err(berth_store::Error::ActionNotFound { .. }) => {
+                self.open.remove(id);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What was told of an action.
+#[derive(Default)]
+struct Told {
+    /// Outcomes, by [`outcome_id`].
+    nodes: HashSet<(u32, u64)>,
+    /// How it stood.
     last: Option<Value>,
+}
+
+fn is_over(subtask: &Subtask) -> bool {
+    !matches!(subtask.state, SubtaskState::Queued | SubtaskState::Running)
+}
+
+/// A node that is tried again has another outcome.
+fn outcome_id(subtask: &Subtask) -> (u32, u64) {
+    (subtask.ordinal, subtask.fence)
+}
+
+struct Teller {
+    store: Arc<dyn ActionStore>,
     sender: mpsc::Sender<Sent>,
 }
 
 /// The client has gone, or everything is told.
 struct Over;
 
-impl Follower {
-    async fn run(mut self, mut live: broadcast::Receiver<Event>) {
-        let mut clock = tokio::time::interval(LOOK);
-        clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                _ = clock.tick() => {}
-                event = live.recv() => match event {
-                    Ok(event) if event.action() != self.id.as_str() => continue,
-                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {
-                        // Many at once are told at once.
-                        while live.try_recv().is_ok() {}
-                    }
-                    Err(broadcast::error::RecvError::Closed) => return,
-                },
-                () = self.sender.closed() => return,
-            }
-            if self.look().await.is_err() {
-                return;
-            }
-        }
-    }
-
-    async fn look(&mut self) -> Result<(), Over> {
-        // A store that does not answer now may do so later.
-        let Ok(action) = self.store.action(&self.id).await else {
-            return Ok(());
-        };
+impl Teller {
+    /// Tells what was not told yet.
+    async fn tell(&self, action: &Action, told: &mut Told) -> Result<(), Over> {
         let counts = action.counts;
         let outcomes = counts.succeeded + counts.failed + counts.stopped;
-        if u64::try_from(self.told.len()).unwrap_or(u64::MAX) < outcomes || action.state.is_final() {
-            self.tell_nodes(&action).await?;
+        if u64::try_from(told.nodes.len()).unwrap_or(u64::MAX) < outcomes || action.state.is_final() {
+            self.tell_nodes(action, told).await?;
         }
-        let now = action_event(&action);
-        if self.last.as_ref() != Some(&now) {
+        let now = action_event(action);
+        if told.last.as_ref() != Some(&now) {
             self.send(sent("action", &now)).await?;
-            self.last = Some(now);
-        }
-        if action.state.is_final() {
-            let end = json!({"id": action.id.as_str(), "action_lifecycle": lifecycle(action.state.as_str())});
-            self.send(sent("end", &end)).await?;
-            return Err(Over);
+            told.last = Some(now);
         }
         Ok(())
     }
 
-    async fn tell_nodes(&mut self, action: &Action) -> Result<(), Over> {
-        let Ok(subtasks) = self.store.subtasks(&self.id, SubtaskPage::ALL).await else {
+    async fn tell_nodes(&self, action: &Action, told: &mut Told) -> Result<(), Over> {
+        let Ok(subtasks) = self.store.subtasks(&action.id, SubtaskPage::ALL).await else {
             return Ok(());
         };
-        for subtask in &subtasks {
-            let is_over = !matches!(subtask.state, SubtaskState::Queued | SubtaskState::Running);
-            // A node that is tried again has another outcome.
-            if is_over && self.told.insert((subtask.ordinal, subtask.fence)) {
+        for subtask in subtasks.iter().filter(|subtask| is_over(subtask)) {
+            if told.nodes.insert(outcome_id(subtask)) {
                 let data = json!({
                     "action": action.id.as_str(),
                     "task": action.task_id,

@@ -1,7 +1,8 @@
 //! `berth serve` and `berth ignition-server`.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use berth_pools::parse_duration;
 use clap::{ArgGroup, Args, ValueEnum};
 
 use super::{DatabaseArgs, FlavourArg, StrategyName};
@@ -125,9 +126,22 @@ pub(crate) struct RelabellingArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096), requires = "listen")]
     pub(crate) concurrency: u32,
 
+    /// How long a server without a sign of life keeps its nodes before another one on the database takes them over; 2s or more
+    #[arg(long, value_name = "DURATION", value_parser = lease_duration, default_value = "30s", requires = "listen")]
+    pub(crate) lease_duration: Duration,
+
     /// Name of this server among those on one database; the host's name and the address unless given
     #[arg(long, value_name = "NAME", requires = "listen")]
     pub(crate) identity: Option<String>,
+}
+
+/// A lease is renewed three times in its duration, and a busy machine may be late by a second.
+fn lease_duration(text: &str) -> Result<Duration, String> {
+    let duration = parse_duration(text).map_err(|error| error.to_string())?;
+    if duration < Duration::from_secs(2) {
+        return Err("a lease is 2s or more, so that a busy server can renew it".to_owned());
+    }
+    Ok(duration)
 }
 
 /// On which sites an action needs Shipyard's document deployment-configuration.

@@ -243,6 +243,7 @@ fn engine_options(args: &RelabellingArgs, address: SocketAddr) -> EngineOptions 
     let identity = args.identity.clone().unwrap_or_else(|| made_up_identity(address));
     let mut options = EngineOptions::new(identity, Arc::new(microseconds));
     options.concurrency = args.concurrency;
+    options.lease = args.lease_duration;
     options.policy.foreign.extend(args.protected.iter().cloned());
     options
 }

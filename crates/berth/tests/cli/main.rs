@@ -44,6 +44,8 @@ mod serve;
 #[cfg(test)]
 mod served;
 #[cfg(test)]
+mod servers;
+#[cfg(test)]
 mod site;
 #[cfg(test)]
 mod token;

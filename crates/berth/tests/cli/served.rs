@@ -64,10 +64,15 @@ impl Served {
         self.log.try_iter().collect()
     }
 
-    /// Sends a signal, such as `-TERM`, and gives the exit code.
-    pub(crate) fn signal(mut self, signal: &str) -> Option<i32> {
+    /// Sends a signal, such as `-STOP`.
+    pub(crate) fn send(&self, signal: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+
+    /// Sends a signal, such as `-TERM`, and gives the exit code.
+    pub(crate) fn signal(mut self, signal: &str) -> Option<i32> {
+        self.send(signal);
         self.child.wait().unwrap().code()
     }
 }
