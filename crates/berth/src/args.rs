@@ -92,7 +92,7 @@ pub(crate) use self::{
     unit::{UnitArgs, UnitCommand, UnitFormat, UnitKubeletArgs},
     up::UpArgs,
     workflow::{
-        ActionArgs, ActionsArgs, DescribeArgs, PauseArgs, RelabelArgs, ResumeArgs, RetryArgs, SiteActionArgs,
+        ActionsArgs, ControlArgs, DescribeArgs, PauseArgs, RelabelArgs, ResumeArgs, RetryArgs, SiteActionArgs,
         SiteActionCommand, SiteActionRecordArgs, StopArgs, StrategyName,
     },
     ztp::{FormName, ZtpArgs, ZtpCheckArgs, ZtpCommand},

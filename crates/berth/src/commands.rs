@@ -104,9 +104,9 @@ pub(crate) fn run(
         Command::Relabel(args) => relabel::run(&args, printer),
         Command::Actions(args) => actions::run(&args, printer),
         Command::Describe(args) => describe::run(&args, printer),
-        Command::Stop(args) => control::run(Verb::Stop, &args.action, printer),
-        Command::Pause(args) => control::run(Verb::Pause, &args.action, printer),
-        Command::Resume(args) => control::run(Verb::Resume, &args.action, printer),
+        Command::Stop(args) => control::run(Verb::Stop, &args.control, printer),
+        Command::Pause(args) => control::run(Verb::Pause, &args.control, printer),
+        Command::Resume(args) => control::run(Verb::Resume, &args.control, printer),
         Command::Retry(args) => control::retry(&args, printer),
         Command::SiteAction(args) => match args.command {
             SiteActionCommand::Record(args) => site_action::record(&args, clock, printer),

@@ -182,6 +182,10 @@ impl Failure {
                 Some(format!("did you mean {}?", names.join(" or ")))
             }
             Self::NotBerth { .. } => Some("give the address without a path, as in http://127.0.0.1:8080".to_owned()),
+            Self::Rejected { status: 401, .. } => Some(
+                "give the server's token with --token-file or in BERTH_TOKEN; `berth token create --role` makes one"
+                    .to_owned(),
+            ),
             Self::Argument { hint, .. } | Self::Area { hint, .. } | Self::Refused { hint, .. } => hint.clone(),
             Self::Image { source, .. } => match source {
                 ImageError::NoArea => Some("live images of Fedora CoreOS and RHEL CoreOS have one".to_owned()),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum, builder::RangedU64ValueParser};
 
 use super::{Output, RepositoryArgs, ServerArgs};
 
@@ -15,12 +15,13 @@ use super::{Output, RepositoryArgs, ServerArgs};
 /// diff{set{}, changed{}, removed{}}, protected[], message}]}`.
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("which").required(true).args(["nodes", "filters", "filter_file", "all"]),
+    group = ArgGroup::new("which").required(true).multiple(true).args(["nodes", "filters", "filter_file", "all"]),
     after_help = "\
 Examples:
   berth relabel worker-1 worker-2 --dry-run
   berth relabel worker-1 worker-2 --wait
   berth relabel --filter rack=rack1 --filter tag=storage --wait
+  berth relabel worker-1 worker-2 --filter label=gpu=yes --wait
   berth relabel --all --strategy owned --wait"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "they are flags that are typed one by one")]
@@ -29,7 +30,7 @@ pub(crate) struct RelabelArgs {
     #[arg(value_name = "NODE")]
     pub(crate) nodes: Vec<String>,
 
-    /// Nodes that meet a criterion; repeatable: all of them
+    /// Nodes that meet a criterion; repeatable: all of them. Of nodes that are named, too, those that meet it
     ///
     /// One of `name=A,B`, `tag=A,B`, `rack=A,B`, `label=KEY=VALUE` and `rack-label=KEY=VALUE`. Of several names any will
     /// do.
@@ -37,11 +38,11 @@ pub(crate) struct RelabelArgs {
     pub(crate) filters: Vec<String>,
 
     /// Nodes that a Drydock node filter selects, in YAML or JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "filters")]
     pub(crate) filter_file: Option<PathBuf>,
 
     /// All nodes of the committed documents
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["nodes", "filters", "filter_file"])]
     pub(crate) all: bool,
 
     /// Only say what would change
@@ -100,18 +101,34 @@ Examples:
   berth actions --lifecycle Processing,Paused")]
 pub(crate) struct ActionsArgs {
     /// How many
-    #[arg(long, value_name = "NUMBER", default_value_t = 20)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(crate) limit: usize,
 
-    /// Only those that stand so: Pending, Processing, Paused, Complete, Failed
-    #[arg(long, value_name = "WORDS")]
-    pub(crate) lifecycle: Option<String>,
+    /// Only those that stand so; several with commas between them
+    #[arg(long, value_name = "WORDS", value_enum, value_delimiter = ',', ignore_case = true)]
+    pub(crate) lifecycle: Vec<Lifecycle>,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,
 
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+/// How an action stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "PascalCase")]
+pub(crate) enum Lifecycle {
+    /// It has not begun
+    Pending,
+    /// Nodes are relabelled
+    Processing,
+    /// It waits until somebody lets it go on
+    Paused,
+    /// All nodes are as declared
+    Complete,
+    /// Some are not
+    Failed,
 }
 
 /// Show an action with its steps and the outcome of every node
@@ -139,6 +156,16 @@ pub(crate) struct ActionArgs {
     pub(crate) server: ServerArgs,
 }
 
+/// An action that is steered, and how that is told: the JSON form is the action as `berth describe` shows it.
+#[derive(Debug, Args)]
+pub(crate) struct ControlArgs {
+    #[command(flatten)]
+    pub(crate) action: ActionArgs,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
 /// End a running action: nodes that have begun are finished, the others are left as they are
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -146,7 +173,7 @@ Examples:
   berth stop action/01BTTMFVDKZFRJM80FGD7J1AKN")]
 pub(crate) struct StopArgs {
     #[command(flatten)]
-    pub(crate) action: ActionArgs,
+    pub(crate) control: ControlArgs,
 }
 
 /// Hold a running action: nodes that have begun are finished, the others wait
@@ -156,7 +183,7 @@ Examples:
   berth pause action/01BTTMFVDKZFRJM80FGD7J1AKN")]
 pub(crate) struct PauseArgs {
     #[command(flatten)]
-    pub(crate) action: ActionArgs,
+    pub(crate) control: ControlArgs,
 }
 
 /// Let a paused action go on
@@ -166,7 +193,7 @@ Examples:
   berth resume action/01BTTMFVDKZFRJM80FGD7J1AKN")]
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
-    pub(crate) action: ActionArgs,
+    pub(crate) control: ControlArgs,
 }
 
 /// Run an action again for the nodes that failed, and only for them

@@ -1,5 +1,6 @@
 //! `berth actions`: what was asked of a server.
 
+use clap::ValueEnum as _;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,6 +19,11 @@ const PAGE: usize = 1000;
 /// Runs the command.
 pub(crate) fn run(args: &ActionsArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let workflow = Workflow::on(&args.server)?;
+    let words = args
+        .lifecycle
+        .iter()
+        .filter_map(|word| Some(word.to_possible_value()?.get_name().to_owned()));
+    let lifecycle = words.collect::<Vec<_>>().join(",");
     let documents = database::wait(async {
         let mut documents = Vec::new();
         let mut marker: Option<String> = None;
@@ -25,7 +31,9 @@ pub(crate) fn run(args: &ActionsArgs, printer: &mut Printer<'_>) -> Result<Exit,
             let limit = (args.limit - documents.len()).min(PAGE).to_string();
             let mut query = vec![("limit", limit.as_str())];
             query.extend(marker.as_deref().map(|marker| ("marker", marker)));
-            query.extend(args.lifecycle.as_deref().map(|lifecycle| ("lifecycle", lifecycle)));
+            if !lifecycle.is_empty() {
+                query.push(("lifecycle", lifecycle.as_str()));
+            }
             let page = workflow.actions(&query).await?;
             documents.extend(page.actions);
             marker = page.next;
@@ -37,7 +45,11 @@ pub(crate) fn run(args: &ActionsArgs, printer: &mut Printer<'_>) -> Result<Exit,
     })?;
     let actions = documents.iter().map(Action::read).collect::<Result<Vec<_>, _>>()?;
     if actions.is_empty() {
-        printer.warning("there is no action yet")?;
+        printer.warning(if lifecycle.is_empty() {
+            "there is no action yet"
+        } else {
+            "no action stands so"
+        })?;
     }
     printer.report(args.output.format, &Actions { documents, actions })?;
     Ok(Exit::Done)

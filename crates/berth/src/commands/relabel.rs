@@ -24,7 +24,8 @@ pub(crate) fn run(args: &RelabelArgs, printer: &mut Printer<'_>) -> Result<Exit,
     database::wait(async {
         let nodes = match &filter {
             None => args.nodes.clone(),
-            Some(filter) => workflow.select(filter).await?,
+            Some(filter) if args.nodes.is_empty() => workflow.select(filter).await?,
+            Some(filter) => named(&workflow, &args.nodes, filter).await?,
         };
         if nodes.is_empty() {
             return Err(Failure::Refused {
@@ -50,6 +51,24 @@ pub(crate) fn run(args: &RelabelArgs, printer: &mut Printer<'_>) -> Result<Exit,
         printer.report(args.output.format, &Started(created, id))?;
         Ok(Exit::Done)
     })
+}
+
+/// Those of the named nodes that meet a filter. A name that no document has is a mistake, and not a node that does not meet it.
+async fn named(workflow: &Workflow, names: &[String], filter: &Value) -> Result<Vec<String>, Failure> {
+    let all = workflow.select(&Value::Null).await?;
+    let unknown: Vec<&str> = names
+        .iter()
+        .filter(|name| !all.contains(name))
+        .map(String::as_str)
+        .collect();
+    if !unknown.is_empty() {
+        return Err(Failure::Refused {
+            message: format!("nodes that are not in the committed documents: {}", unknown.join(", ")),
+            hint: None,
+        });
+    }
+    let selected = workflow.select(filter).await?;
+    Ok(names.iter().filter(|name| selected.contains(name)).cloned().collect())
 }
 
 /// Follows an action and prints what became of it.
@@ -81,7 +100,7 @@ pub(super) async fn to_the_end(
     }
 }
 
-/// The filter, where nodes are not named. Null selects all.
+/// The filter, where there is one. Null selects all.
 fn filter(args: &RelabelArgs) -> Result<Option<Value>, Failure> {
     if args.all {
         return Ok(Some(Value::Null));

@@ -93,13 +93,26 @@ async fn next(stream: &mut Option<Response>) -> Option<Vec<u8>> {
     Some(chunk.to_vec())
 }
 
+/// Why an action waits, and what lets it go on.
+fn paused(action: &Action) -> String {
+    let by = action.command_audit.last().filter(|last| last.verb == "pause");
+    let why = match (by, action.notes.last()) {
+        (Some(by), _) => format!("the action is paused by {}", by.user.as_deref().unwrap_or("somebody")),
+        (None, Some(note)) => format!("the action is paused: {}", note.note_val),
+        (None, None) => "the action is paused".to_owned(),
+    };
+    let id = &action.id;
+    format!("{why} (`berth resume {id}`, `berth stop {id}`)")
+}
+
 /// Tells each node once, and how far it all is.
 #[derive(Default)]
 struct Teller {
     told: BTreeSet<String>,
     failed: usize,
     progress: Option<Progress>,
-    lifecycle: String,
+    is_paused: bool,
+    /// There is something to look at.
     has_ended: bool,
 }
 
@@ -110,7 +123,10 @@ impl Teller {
         let total = action.counts().nodes;
         self.progress
             .get_or_insert_with(|| Progress::of_nodes(total as u64, "relabelling"));
-        self.stands(action.lifecycle(), printer)?;
+        if action.lifecycle() == "Paused" && !self.is_paused {
+            self.say(&paused(&action), printer)?;
+        }
+        self.is_paused = action.lifecycle() == "Paused";
         for node in &action.nodes {
             self.tell(node, printer)?;
         }
@@ -128,21 +144,15 @@ impl Teller {
             }
             "action" => {
                 if let Some(lifecycle) = data.get("action_lifecycle").and_then(Value::as_str) {
-                    self.stands(lifecycle, printer)?;
-                    self.has_ended |= matches!(lifecycle, "Complete" | "Failed");
+                    let is_new = lifecycle == "Paused" && !self.is_paused;
+                    // The action itself says why.
+                    self.has_ended |= is_new || matches!(lifecycle, "Complete" | "Failed");
+                    self.is_paused &= lifecycle == "Paused";
                 }
             }
             "end" => self.has_ended = true,
             _ => {}
         }
-        Ok(())
-    }
-
-    fn stands(&mut self, lifecycle: &str, printer: &mut Printer<'_>) -> Result<(), Failure> {
-        if lifecycle == "Paused" && self.lifecycle != lifecycle {
-            self.say("the action is paused", printer)?;
-        }
-        lifecycle.clone_into(&mut self.lifecycle);
         Ok(())
     }
 

@@ -1,6 +1,11 @@
 //! Relabelling as a user does it: documents are committed, a server runs beside a cluster, and actions are typed.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+    sync::Arc,
+};
 
 use berth_sim::{ApiServer, Cluster, ClusterOptions, Identity, kubeconfig};
 use serde_json::{Value, json};
@@ -180,6 +185,23 @@ fn a_site_is_committed_and_its_nodes_are_relabelled() {
     world.refused("relabel nobody", 1, "nobody");
     world.refused("relabel --filter rack=nowhere", 1, "no node meets the filter");
     world.refused("relabel --filter zone=1", 2, "is not a criterion");
+    world.refused(
+        &format!("relabel {first} --filter rack=nowhere"),
+        1,
+        "no node meets the filter",
+    );
+    world.refused(&format!("relabel nobody --filter name={first}"), 1, "nobody");
+    let second = &world.nodes[1];
+    let both = world.done(&format!(
+        "relabel {second} {first} --filter name={first} --dry-run -o name"
+    ));
+    assert_eq!(both.stdout, format!("node/{first}\n"), "of those that are named");
+    world.refused("actions --limit 0", 2, "--limit");
+    world.refused("actions --lifecycle odd", 2, "Processing");
+    let none = world.done("actions --lifecycle paused,failed");
+    assert!(none.stderr.contains("no action stands so"), "{none}");
+    let listed = world.done("actions --lifecycle complete -o json").json();
+    assert_eq!(listed.as_array().unwrap().len(), 2);
     world.refused(&format!("describe {}", "0".repeat(26)), 2, "Action not found");
 }
 
@@ -225,6 +247,60 @@ fn what_failed_is_run_again_and_nothing_else() {
     world.refused(&format!("pause {action}"), 1, "Unable to pause action");
     world.refused(&format!("resume {action}"), 1, "Unable to unpause action");
     world.refused(&format!("retry {action}"), 1, "Unable to retry action");
+}
+
+/// Whoever waits for an action that stops and asks is told why, and what to type.
+#[test]
+fn an_action_that_asks_says_what_it_asks() {
+    let mut world = World::new();
+    world.serve();
+    world.done(&format!("configdocs load site -f {SITE}"));
+    world.done("configdocs commit");
+    world.done("site-action record");
+    world.done("relabel --all --wait");
+    let mut emptied =
+        "schema: deckhand/LayeringPolicy/v1\nmetadata: {schema: metadata/Control/v1, name: layering-policy}\n\
+                       data: {layerOrder: [site]}\n"
+            .to_owned();
+    let names = world.nodes[..2].to_vec();
+    for name in &names {
+        let node = format!(
+            "---\nschema: drydock/BaremetalNode/v1\nmetadata: {{schema: metadata/Document/v1, name: {name}, storagePolicy: \
+             cleartext, layeringDefinition: {{abstract: false, layer: site}}}}\ndata: {{addressing: [{{network: pxe, \
+             address: dhcp}}]}}\n"
+        );
+        emptied.push_str(&node);
+    }
+    world.folder.write("emptied.yaml", emptied);
+    world.done("configdocs load site -f emptied.yaml --replace");
+    world.done("configdocs commit");
+
+    let mut waiting = command()
+        .current_dir(world.folder.path())
+        .env("BERTH_SERVER", &world.server)
+        .args(["relabel", "--all", "--wait"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = BufReader::new(waiting.stderr.take().unwrap()).lines();
+    let mut told = told.map(Result::unwrap);
+    let asked = told.next().unwrap();
+    assert!(asked.starts_with("the action is paused: "), "{asked}");
+    assert!(asked.contains("labels that Berth owns"), "{asked}");
+    let id = asked.split_once("berth resume ").unwrap().1.split('`').next().unwrap();
+    world.refused("relabel --all", 1, "conflicts with paused update_labels");
+    let resumed = world.done(&format!("resume {id} -o json")).json();
+    assert_eq!(resumed["id"], id);
+    assert_eq!(told.filter(|line| line.contains(": done: ")).count(), 2);
+    assert_eq!(waiting.wait().unwrap().code(), Some(0));
+    for name in &names {
+        assert_eq!(
+            world.labels(name).keys().collect::<Vec<_>>(),
+            ["k8s.ovn.org/egress-assignable", "kubernetes.io/hostname"]
+        );
+    }
 }
 
 #[test]
