@@ -136,11 +136,9 @@ impl Controller {
         let values = text
             .lines()
             .filter(|line| line.starts_with(name) && !line.starts_with('#'));
-        Some(
-            values
-                .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
-                .sum(),
-        )
+        let values = values.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+        // The sum of nothing would be minus nought.
+        Some(values.fold(0.0, |sum, value| sum + value))
     }
 
     /// Waits until nothing waits to be looked at.
