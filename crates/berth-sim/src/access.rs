@@ -8,8 +8,13 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use jiff::Timestamp;
+use serde_json::Value;
+
 use crate::{
     failure::Failure,
+    object::text,
     resources::{Hit, Resource},
 };
 
@@ -86,6 +91,31 @@ impl Identity {
         }
         groups
     }
+}
+
+/// Who comes with a bootstrap token, if this Secret lets them in.
+pub(crate) fn bootstrap_identity(secret: &Value, token: &str, now: Timestamp) -> Option<Identity> {
+    let field = |key: &str| {
+        let coded = text(secret, &["data", key]);
+        let bytes = STANDARD.decode(coded).unwrap_or_default();
+        String::from_utf8(bytes).unwrap_or_default()
+    };
+    let expired = field("expiration")
+        .parse::<Timestamp>()
+        .is_ok_and(|expiration| expiration <= now);
+    let (id, key) = token.split_once('.')?;
+    let fits = text(secret, &["type"]) == "bootstrap.kubernetes.io/token"
+        && field("token-id") == id
+        && field("token-secret") == key
+        && field("usage-bootstrap-authentication") == "true"
+        && !expired;
+    fits.then(|| {
+        let mut identity = Identity::bootstrap(id);
+        let further = field("auth-extra-groups");
+        let further = further.split(',').filter(|group| !group.is_empty());
+        identity.groups.extend(further.map(str::to_owned));
+        identity
+    })
 }
 
 /// The bearer tokens that are known.
@@ -177,6 +207,23 @@ pub(crate) fn authorize(identity: &Identity, attempt: &Attempt<'_>) -> Result<()
     if may(identity, attempt) {
         return Ok(());
     }
+    Err(refused(identity, attempt, why_not(identity, attempt)))
+}
+
+/// What the Node authorizer adds to its refusals.
+fn why_not(identity: &Identity, attempt: &Attempt<'_>) -> &'static str {
+    match (attempt.group, attempt.resource) {
+        _ if identity.node().is_none() => "",
+        ("coordination.k8s.io", "leases") if attempt.namespace != "kube-node-lease" => {
+            "can only access leases in the \"kube-node-lease\" system namespace"
+        }
+        ("coordination.k8s.io", "leases") => "can only access node lease with the same name as the requesting node",
+        _ => "",
+    }
+}
+
+/// A refusal in the words of Kubernetes, with a reason if there is one.
+pub(crate) fn refused(identity: &Identity, attempt: &Attempt<'_>, reason: &str) -> Failure {
     let full = if attempt.group.is_empty() {
         attempt.resource.to_owned()
     } else {
@@ -192,11 +239,16 @@ pub(crate) fn authorize(identity: &Identity, attempt: &Attempt<'_>) -> Result<()
     } else {
         format!("in the namespace \"{}\"", attempt.namespace)
     };
+    let reason = if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    };
     let why = format!(
-        "User \"{}\" cannot {} resource \"{target}\" in API group \"{}\" {place}",
+        "User \"{}\" cannot {} resource \"{target}\" in API group \"{}\" {place}{reason}",
         identity.user, attempt.verb, attempt.group
     );
-    Err(Failure::forbidden(&full, attempt.name, &why))
+    Failure::forbidden(&full, attempt.name, &why)
 }
 
 /// Whether the kubelet may see or touch this one object, where that does not follow from the resource alone.

@@ -37,13 +37,13 @@ pub(crate) fn node_restriction(
             let writer = if old.is_some() { Writer::Update } else { Writer::Create };
             let forbidden = forbidden_labels(flavour, writer, old, new);
             if !forbidden.is_empty() {
-                let verb = if old.is_some() {
-                    "modify labels"
+                let (who, verb) = if old.is_some() {
+                    (String::new(), "modify labels")
                 } else {
-                    "set the following labels"
+                    (format!("node \"{node}\" "), "set the following labels")
                 };
                 return refuse(format!(
-                    "is not allowed to {verb}: {}",
+                    "{who}is not allowed to {verb}: {}",
                     forbidden.into_iter().collect::<Vec<_>>().join(", ")
                 ));
             }
@@ -78,9 +78,9 @@ pub(crate) fn node_restriction(
             }
             Ok(())
         }
-        ("coordination.k8s.io", "leases") if target != node => refuse(format!(
-            "can only access node lease with the same name as the requesting node \"{node}\""
-        )),
+        ("coordination.k8s.io", "leases") if target != node => {
+            refuse("can only access node lease with the same name as the requesting node".to_owned())
+        }
         _ => Ok(()),
     }
 }

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch as channel;
 
 use crate::{
-    access::{Identity, Tokens},
+    access::{self, Identity, Tokens},
     failure::Failure,
     ids::Ids,
     journal::Journal,
@@ -183,8 +183,14 @@ impl Cluster {
         self.0.tokens.insert(token.into(), identity);
     }
 
+    /// Whose token it is: one that was made known, or a bootstrap token whose Secret is there.
     pub(crate) fn identity(&self, token: &str) -> Option<Identity> {
-        self.0.tokens.find(token)
+        self.0.tokens.find(token).or_else(|| {
+            let (id, _) = token.split_once('.')?;
+            let place = Place::new("kube-system", format!("bootstrap-token-{id}"));
+            let secret = self.storage().get("secrets", &place).cloned()?;
+            access::bootstrap_identity(&secret, token, self.now())
+        })
     }
 
     pub(crate) fn without_token(&self) -> Option<Identity> {
@@ -194,6 +200,11 @@ impl Cluster {
     /// Ends all watches, for a server that shuts down.
     pub fn close(&self) {
         self.0.closing.send_replace(true);
+    }
+
+    /// Lets watches begin again, for a server that starts on a cluster which another one served before.
+    pub(crate) fn reopen(&self) {
+        self.0.closing.send_replace(false);
     }
 
     pub(crate) fn closing(&self) -> channel::Receiver<bool> {
@@ -232,7 +243,20 @@ impl Cluster {
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Result<Hit, Failure> {
         self.registry()
             .find(group, version, plural)
-            .ok_or_else(Failure::no_such_path)
+            .ok_or_else(|| self.nothing_there(group, version))
+    }
+
+    fn nothing_there(&self, group: &str, version: &str) -> Failure {
+        let registry = self.registry();
+        let known = registry.iter().any(|resource| {
+            let mut versions = resource.versions.iter();
+            resource.group == group && versions.any(|known| known.name == version)
+        });
+        if known {
+            Failure::no_such_path()
+        } else {
+            Failure::no_such_group()
+        }
     }
 
     fn storage(&self) -> MutexGuard<'_, Storage> {

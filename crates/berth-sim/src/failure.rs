@@ -3,6 +3,9 @@
 use serde_json::{Value, json};
 use thiserror::Error;
 
+/// The reason of a refusal that real API servers do not tell as a `Status`: nothing is served below that path.
+pub(crate) const NO_SUCH_GROUP: &str = "NoSuchGroup";
+
 /// A refusal, with everything that the `Status` object says.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{message}")]
@@ -52,6 +55,26 @@ impl Cause {
         }
     }
 
+    /// The value is of another type.
+    pub(crate) fn wrong_type(field: &str, wanted: &str, found: &str) -> Self {
+        Self {
+            field: field.to_owned(),
+            reason: "FieldValueTypeInvalid",
+            message: format!("Invalid value: \"{found}\": {field} in body must be of type {wanted}: \"{found}\""),
+        }
+    }
+
+    /// Rules in CEL are not looked at where the schema is not met.
+    pub(crate) fn rules_not_checked() -> Self {
+        Self {
+            field: "<nil>".to_owned(),
+            reason: "FieldValueInvalid",
+            message: "Invalid value: null: some validation rules were not checked because the object was invalid; \
+                      correct the existing errors to complete validation"
+                .to_owned(),
+        }
+    }
+
     /// The value is not in the list of those allowed.
     pub(crate) fn unsupported(field: impl Into<String>, value: &Value, supported: &[Value]) -> Self {
         let supported: Vec<String> = supported.iter().map(Value::to_string).collect();
@@ -59,6 +82,26 @@ impl Cause {
             field: field.into(),
             reason: "FieldValueNotSupported",
             message: format!("Unsupported value: {value}: supported values: {}", supported.join(", ")),
+        }
+    }
+
+    /// The value is longer, or has more items, than it may.
+    pub(crate) fn too_much(field: &str, length: u64, most: u64, unit: &str) -> Self {
+        let (reason, message) = if unit == "chars long" {
+            (
+                "FieldValueTooLong",
+                format!("Too long: may not be more than {most} bytes"),
+            )
+        } else {
+            (
+                "FieldValueTooMany",
+                format!("Too many: {length}: must have at most {most} items"),
+            )
+        };
+        Self {
+            field: field.to_owned(),
+            reason,
+            message,
         }
     }
 
@@ -132,6 +175,11 @@ impl Failure {
         Self::new(404, "NotFound", "the server could not find the requested resource").about(json!({}))
     }
 
+    /// No such group, or no such version of it.
+    pub(crate) fn no_such_group() -> Self {
+        Self::new(404, NO_SUCH_GROUP, "the server could not find the requested resource")
+    }
+
     /// The path is there, but not for this method.
     pub(crate) fn method_not_allowed() -> Self {
         Self::new(
@@ -192,6 +240,16 @@ impl Failure {
             "UnsupportedMediaType",
             format!("the body of the request was in an unknown format - accepted media types include: {accepted}"),
         )
+    }
+
+    /// A patch of a kind that nobody knows.
+    pub(crate) fn unknown_patch() -> Self {
+        Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+    }
+
+    /// An object that is new cannot have been seen before. Real API servers give no reason and blame themselves.
+    pub(crate) fn already_versioned() -> Self {
+        Self::new(500, "", "resourceVersion should not be set on objects to be created")
     }
 
     /// The object breaks its rules.

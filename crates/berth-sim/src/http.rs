@@ -22,10 +22,10 @@ use self::{
     route::{ObjectPath, Route},
 };
 use crate::{
-    access::{Attempt, Identity, MASTERS, authorize, may_touch},
+    access::{Attempt, Identity, MASTERS, authorize, may_touch, refused},
     cluster::{Caller, Cluster, Deleted, Target},
     discovery,
-    failure::Failure,
+    failure::{Failure, NO_SUCH_GROUP},
     object::text,
     openapi,
     patch::PatchKind,
@@ -50,6 +50,9 @@ pub(crate) async fn answer(cluster: &Cluster, address: &str, request: Request<In
 }
 
 fn refusal(failure: &Failure) -> Answer {
+    if failure.reason == NO_SUCH_GROUP {
+        return bytes_answer(404, "text/plain; charset=utf-8", "404 page not found\n");
+    }
     let mut answer = json_answer(failure.code, &failure.to_status());
     if failure.code == 429 {
         answer
@@ -273,6 +276,10 @@ impl Asked<'_> {
         let mut attempt = Attempt::new(verb, &hit.resource, &path.namespace, &path.name);
         attempt.subresource = &path.subresource;
         authorize(&self.caller.identity, &attempt)?;
+        let identity = &self.caller.identity;
+        if identity.node().is_some() && ["secrets", "configmaps"].contains(&hit.resource.plural.as_str()) {
+            self.cluster.check_related(identity, &attempt)?;
+        }
         // The Node authorizer lets a kubelet read its own Node alone.
         let field = self.query.text("fieldSelector");
         let name = if path.name.is_empty() {
@@ -280,13 +287,15 @@ impl Asked<'_> {
         } else {
             &path.name
         };
-        if self.method == Method::GET && !may_touch(&self.caller.identity, hit, name) {
-            let why = format!(
-                "User \"{}\" cannot {verb} resource \"nodes\" in API group \"\" at the cluster scope: node can only \
-                 read its own Node",
-                self.caller.identity.user
-            );
-            return Err(Failure::forbidden(&hit.resource.full_name(), name, &why));
+        if self.method == Method::GET && !may_touch(identity, hit, name) {
+            let (own, other) = (identity.node().unwrap_or_default(), name);
+            let other = if other.is_empty() {
+                "all nodes".to_owned()
+            } else {
+                format!("'{other}'")
+            };
+            let why = format!("node '{own}' cannot read {other}, only its own Node object");
+            return Err(refused(identity, &attempt, &why));
         }
         Ok(())
     }
@@ -380,6 +389,9 @@ impl Asked<'_> {
         let known = subresource.is_empty()
             || (subresource == "status" && hit.version().status)
             || hit.resource.subresources.iter().any(|(name, ..)| *name == subresource);
+        if !known && !hit.resource.builtin {
+            return Err(Failure::not_found(&hit.resource.full_name(), &path.name));
+        }
         if !known {
             return Err(Failure::no_such_path());
         }
@@ -422,10 +434,7 @@ impl Asked<'_> {
             (&Method::PATCH, _) => {
                 let content_type = self.header(header::CONTENT_TYPE);
                 let Some(kind) = PatchKind::from_content_type(content_type) else {
-                    return Err(Failure::unsupported_media_type(
-                        "application/json-patch+json, application/merge-patch+json, \
-                         application/strategic-merge-patch+json, application/apply-patch+yaml",
-                    ));
+                    return Err(Failure::unknown_patch());
                 };
                 let options = self.query.write_options()?;
                 let written = self
@@ -516,10 +525,10 @@ impl Asked<'_> {
 }
 
 fn success(details: Option<Value>) -> Value {
-    let mut status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    if let Some(details) = details {
-        status["details"] = details;
-        status["code"] = json!(200);
+    let mut status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+    match details {
+        Some(details) => status["details"] = details,
+        None => status["code"] = json!(201),
     }
     status
 }

@@ -42,9 +42,9 @@ pub(crate) fn json_patch(object: &Value, patch: &Value) -> Result<Value, Failure
     let steps: json_patch::Patch = serde_json::from_value(patch.clone())
         .map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
     let mut patched = object.clone();
-    json_patch::patch(&mut patched, &steps).map_err(|error| {
+    json_patch::patch(&mut patched, &steps).map_err(|_| {
         let mut failure = Failure::invalid("", "", "", &[]);
-        failure.message = format!("the server rejected our request due to an error in our request: {error}");
+        "the server rejected our request due to an error in our request".clone_into(&mut failure.message);
         failure.details = None;
         failure
     })?;

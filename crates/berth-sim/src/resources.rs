@@ -81,6 +81,15 @@ pub(crate) struct Resource {
 }
 
 impl Resource {
+    /// The parts that every object of the kind has, whether it says so or not.
+    pub(crate) fn parts(&self) -> &'static [&'static str] {
+        if self.builtin {
+            &["metadata", "spec", "status"]
+        } else {
+            &["metadata"]
+        }
+    }
+
     /// The plural with its group, as messages name it.
     pub(crate) fn full_name(&self) -> String {
         if self.group.is_empty() {

@@ -19,6 +19,14 @@ pub(crate) fn parse_labels(text: &str) -> Result<Selector, Failure> {
         if part.is_empty() {
             continue;
         }
+        if let Some(found) = ["==", "!=", "=", "(", ")"]
+            .iter()
+            .find(|token| part.starts_with(**token))
+        {
+            return Err(Failure::bad_request(format!(
+                "found '{found}', expected: !, identifier, or 'end of string'"
+            )));
+        }
         let (key, operator, values) = requirement(part);
         let key: LabelKey = key.trim().parse().map_err(|error| refuse(format!("{error}")))?;
         let values = values
@@ -139,10 +147,7 @@ impl FieldSelector {
             let known = ["metadata.name", "metadata.namespace"].contains(&field)
                 || offered.iter().any(|offered| offered == field);
             if !known {
-                return Err(Failure::bad_request(format!(
-                    "Unable to find \"{field}\" that match label selector \"\", field selector \"{text}\": field label \
-                     not supported: {field}"
-                )));
+                return Err(Failure::bad_request(format!("field label not supported: {field}")));
             }
             requirements.push(FieldRequirement {
                 path: field.split('.').map(str::to_owned).collect(),

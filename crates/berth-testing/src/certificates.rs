@@ -39,6 +39,11 @@ impl Identity {
     pub fn user(&self) -> &str {
         &self.user
     }
+
+    /// The group that the user is in.
+    pub fn group(&self) -> Option<&str> {
+        self.group.as_deref()
+    }
 }
 
 /// A certificate with its key, both PEM.

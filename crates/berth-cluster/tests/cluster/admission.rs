@@ -17,7 +17,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Cluster, INFRA, from_json, has, is_filled, lacks};
+use crate::support::{Cluster, INFRA, Needs, On, from_json, has, is_filled, lacks};
 
 fn rule(name: &str, spec: &Value) -> LabelRule {
     from_json(json!({
@@ -27,7 +27,7 @@ fn rule(name: &str, spec: &Value) -> LabelRule {
 
 /// Creates a Node as the kubelet of that name, with NodeRestriction and the Node authorizer in the way.
 async fn register(cluster: &Cluster, name: &str, labels: Value) -> Result<Node, kube::Error> {
-    let client = cluster.plane.client(&Identity::kubelet(name)).await.expect("a client");
+    let client = cluster.client_of(&Identity::kubelet(name)).await;
     let node: Node = from_json(json!({"metadata": {"name": name, "labels": labels}}));
     Api::<Node>::all(client).create(&PostParams::default(), &node).await
 }
@@ -182,11 +182,7 @@ async fn claims_are_refused(cluster: &Cluster) {
     );
     let text = refusal(register(cluster, "reserved2", json!({"example.com/tier": "gold"})).await);
     assert!(text.contains("node reserved2 claims"), "{text}");
-    let client = cluster
-        .plane
-        .client(&Identity::kubelet("xyz-i7"))
-        .await
-        .expect("a client");
+    let client = cluster.client_of(&Identity::kubelet("xyz-i7")).await;
     let patch = Patch::Merge(json!({"metadata": {"labels": {"example.com/tier": "gold"}}}));
     let updated = Api::<Node>::all(client)
         .patch("xyz-i7", &PatchParams::default(), &patch)
@@ -194,11 +190,7 @@ async fn claims_are_refused(cluster: &Cluster) {
     assert!(refusal(updated).contains("node xyz-i7 claims the labels of pool gold"));
     // What was there before the kubelet came is not its claim, and administrators may do as they like.
     cluster.label("xyz-i7", json!({"example.com/tier": "gold"})).await;
-    let client = cluster
-        .plane
-        .client(&Identity::kubelet("xyz-i7"))
-        .await
-        .expect("a client");
+    let client = cluster.client_of(&Identity::kubelet("xyz-i7")).await;
     let patch = Patch::Merge(json!({"metadata": {"labels": {"example.com/other": "1"}}}));
     Api::<Node>::all(client)
         .patch("xyz-i7", &PatchParams::default(), &patch)
@@ -208,7 +200,9 @@ async fn claims_are_refused(cluster: &Cluster) {
 
 async fn a_real_kubelet_has_them_at_once(cluster: &Cluster) {
     // A real kubelet: its first version already has the rule's labels.
-    if Kubelet::possible_for_test() {
+    if let Some((programs, plane)) = cluster.real()
+        && Kubelet::possible_for_test()
+    {
         let history = cluster.history().await;
         let options = KubeletOptions {
             node: "chi-w900".to_owned(),
@@ -216,9 +210,7 @@ async fn a_real_kubelet_has_them_at_once(cluster: &Cluster) {
             node_labels: "example.com/kind=stale".to_owned(),
             arguments: Vec::new(),
         };
-        let _kubelet = Kubelet::start(&cluster.programs, &cluster.plane, options)
-            .await
-            .expect("a kubelet");
+        let _kubelet = Kubelet::start(programs, plane, options).await.expect("a kubelet");
         cluster
             .node_with("chi-w900", "was filled by its kubelet", is_filled)
             .await;
@@ -234,7 +226,7 @@ async fn a_real_kubelet_has_them_at_once(cluster: &Cluster) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_pool() {
-    let Some(cluster) = Cluster::start(false).await else {
+    let Some(cluster) = Cluster::start(On::Real, Needs::NOTHING).await else {
         return;
     };
     let rules: Api<LabelRule> = cluster.api();
@@ -279,21 +271,13 @@ async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_po
             .await
             .expect("deleted");
     }
-    let kubectl = |arguments: &[&str]| {
-        cluster
-            .plane
-            .kubectl()
-            .expect("kubectl")
-            .args(arguments)
-            .output()
-            .expect("runs")
-    };
+    let policy = format!("/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/{LABELS_POLICY}");
     for attempt in 0.. {
-        let found = kubectl(&["get", "mutatingadmissionpolicies", LABELS_POLICY]);
-        if String::from_utf8_lossy(&found.stderr).contains("NotFound") {
-            break;
+        let request = hyper::http::Request::get(&policy).body(Vec::new()).expect("a request");
+        match cluster.client.request_text(request).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => break,
+            found => assert!(attempt < 600, "the policy of no rules stays: {found:?}"),
         }
-        assert!(attempt < 600, "the policy of no rules stays: {found:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     controllers.stop().await;

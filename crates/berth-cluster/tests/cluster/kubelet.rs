@@ -1,7 +1,7 @@
-//! Scenarios with a real kubelet.
+//! Machines that join: a real kubelet on the real API server, a simulated one on the embedded API.
 
 use berth_cluster::{api::Phase, bootstrap::bootstrap_token, controller::Options};
-use berth_testing::{BootstrapToken, Credentials, Kubelet, KubeletOptions};
+use berth_testing::BootstrapToken;
 use k8s_openapi::api::{
     certificates::v1::CertificateSigningRequest,
     core::v1::{Node, Secret},
@@ -9,7 +9,13 @@ use k8s_openapi::api::{
 use kube::{Api, ResourceExt as _, api::PostParams};
 use serde_json::json;
 
-use crate::support::{Cluster, INFRA, STORAGE, has, is_filled, lacks};
+use crate::support::{Cluster, INFRA, Needs, STORAGE, has, is_filled, lacks, on_both};
+
+on_both! {
+    Needs { machines: true, ..Needs::NOTHING };
+    a_name_that_is_not_reserved_and_another_machines_token_get_nothing,
+    a_machine_joins_moves_and_comes_back_and_is_never_seen_without_its_labels,
+}
 
 /// A token that lets one machine join under one name.
 async fn issue(cluster: &Cluster, node: &str, seed: u8) -> BootstrapToken {
@@ -23,25 +29,11 @@ async fn issue(cluster: &Cluster, node: &str, seed: u8) -> BootstrapToken {
     BootstrapToken::new(id, secret)
 }
 
-fn stale(node: &str, token: BootstrapToken) -> KubeletOptions {
-    KubeletOptions {
-        node: node.to_owned(),
-        credentials: Credentials::Bootstrap(token),
-        // What an old boot left behind: another tier, and the label of another pool's time.
-        node_labels: "tier=stale,telco.example/old=yes".to_owned(),
-        arguments: Vec::new(),
-    }
-}
+/// What an old boot left behind: another tier, and the label of another pool's time.
+const STALE: &str = "tier=stale,telco.example/old=yes";
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_machine_joins_moves_and_comes_back_and_is_never_seen_without_its_labels() {
-    let Some(cluster) = Cluster::start(true).await else {
-        return;
-    };
-    if !Kubelet::possible_for_test() {
-        return;
-    }
-    cluster.plane.allow_bootstrap(false).await.expect("bootstrap allowed");
+async fn a_machine_joins_moves_and_comes_back_and_is_never_seen_without_its_labels(cluster: &mut Cluster) {
+    cluster.allow_bootstrap().await;
     let history = cluster.history().await;
     let controllers = cluster.controllers(|options: &mut Options| options.approve = true);
     cluster
@@ -55,10 +47,10 @@ async fn a_machine_joins_moves_and_comes_back_and_is_never_seen_without_its_labe
     assert!(history.of("w1").is_empty(), "no phantom Node before the machine asks");
 
     // It joins.
-    let token = issue(&cluster, "w1", 1).await;
-    let mut kubelet = Kubelet::start(&cluster.programs, &cluster.plane, stale("w1", token))
-        .await
-        .expect("a kubelet");
+    let token = issue(cluster, "w1", 1).await;
+    let Some(mut machine) = cluster.machine("w1", token, STALE).await else {
+        return;
+    };
     cluster.node_with("w1", "was filled by its kubelet", is_filled).await;
     cluster
         .berth_with("w1", "was occupied", |berth| berth.phase() == Phase::Occupied)
@@ -104,10 +96,10 @@ async fn a_machine_joins_moves_and_comes_back_and_is_never_seen_without_its_labe
     in_storage(&history.of("w1")[seen..]);
 
     // And with the kubelet restarted as well.
-    kubelet.kill().expect("killed");
+    machine.kill().await;
     let (old, seen) = (back.uid().expect("a uid"), history.of("w1").len());
     cluster.delete_node("w1").await;
-    kubelet.start_again().expect("started again");
+    machine.start_again().await;
     cluster
         .node_with("w1", "came back with its restarted kubelet", |node| {
             node.uid().as_deref() != Some(old.as_str()) && is_filled(node)
@@ -140,16 +132,12 @@ fn in_storage(versions: &[Node]) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_name_that_is_not_reserved_and_another_machines_token_get_nothing() {
-    let Some(cluster) = Cluster::start(true).await else {
-        return;
-    };
-    cluster.plane.allow_bootstrap(false).await.expect("bootstrap allowed");
+async fn a_name_that_is_not_reserved_and_another_machines_token_get_nothing(cluster: &mut Cluster) {
+    cluster.allow_bootstrap().await;
     cluster.berth("w1", json!({"pool": "infra"})).await;
     cluster.berth("w2", json!({"pool": "infra"})).await;
-    let token = issue(&cluster, "w2", 2).await;
-    let client = cluster.plane.bootstrap_client(&token).await.expect("a client");
+    let token = issue(cluster, "w2", 2).await;
+    let client = cluster.bootstrap_client(&token).await;
     let requests: Api<CertificateSigningRequest> = Api::all(client);
     for (name, node) in [("wrong", "w1"), ("unknown", "w9"), ("right", "w2")] {
         requests

@@ -4,12 +4,18 @@ use std::time::Duration;
 
 use berth_cluster::lease::LeaseOptions;
 use berth_testing::Identity;
-use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::Node};
 use kube::Api;
 use serde_json::json;
 
-use crate::support::{Cluster, INFRA, STORAGE, has};
+use crate::support::{Cluster, INFRA, Needs, STORAGE, has, on_both};
+
+on_both! {
+    Needs { forgets: true, ..Needs::NOTHING };
+    the_next_replica_works_when_the_leader_is_killed,
+    an_api_server_that_goes_away_and_comes_back_loses_nothing,
+    what_happened_while_nobody_looked_is_found_although_the_history_is_gone,
+}
 
 fn lease(identity: &str) -> LeaseOptions {
     LeaseOptions {
@@ -21,18 +27,14 @@ fn lease(identity: &str) -> LeaseOptions {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_next_replica_works_when_the_leader_is_killed() {
-    let Some(cluster) = Cluster::start(false).await else {
-        return;
-    };
+async fn the_next_replica_works_when_the_leader_is_killed(cluster: &mut Cluster) {
     let leases: Api<Lease> = Api::namespaced(cluster.client.clone(), "kube-system");
     let holder = async || {
         let lease = leases.get_opt("berth-controller").await.expect("an answer")?;
         lease.spec?.holder_identity
     };
     // A client's connections belong to the runtime that opened them, and go with it when it is killed.
-    let client = cluster.plane.client(&Identity::admin()).await.expect("a client");
+    let client = cluster.client_of(&Identity::admin()).await;
     let mut first = cluster.controllers_with(client, |options| options.lease = Some(lease("first")));
     cluster
         .berth("w0", json!({"pool": "infra", "preregister": "Now"}))
@@ -66,11 +68,7 @@ async fn the_next_replica_works_when_the_leader_is_killed() {
     assert_eq!(holder().await, None, "it gives the lease back");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_api_server_that_goes_away_and_comes_back_loses_nothing() {
-    let Some(mut cluster) = Cluster::start(false).await else {
-        return;
-    };
+async fn an_api_server_that_goes_away_and_comes_back_loses_nothing(cluster: &mut Cluster) {
     cluster
         .berth("w1", json!({"pool": "infra", "preregister": "Now"}))
         .await;
@@ -83,8 +81,7 @@ async fn an_api_server_that_goes_away_and_comes_back_loses_nothing() {
             berth.status.as_ref().is_some_and(|s| s.node_uid.is_some())
         })
         .await;
-    cluster.plane.kill_api_server().expect("killed");
-    cluster.plane.start_api_server().await.expect("back");
+    cluster.restart_api_server().await;
     cluster.label("w1", json!({INFRA: null, STORAGE: ""})).await;
     cluster
         .node_with("w1", "was followed", |node| has(node, "tier", "storage"))
@@ -126,20 +123,21 @@ impl Wire {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_happened_while_nobody_looked_is_found_although_the_history_is_gone() {
-    // The API server has etcd forget history after a second.
-    let Some(mut cluster) = Cluster::start_with(&["--etcd-compaction-interval=1s"]).await else {
-        return;
-    };
+async fn what_happened_while_nobody_looked_is_found_although_the_history_is_gone(cluster: &mut Cluster) {
     for name in ["w1", "w2"] {
         cluster
             .berth(name, json!({"pool": "infra", "preregister": "Now"}))
             .await;
     }
-    let wire = Wire::to(cluster.plane.port()).await;
-    let mut kubeconfig = cluster.plane.kubeconfig(&Identity::admin()).expect("a kubeconfig");
-    kubeconfig["clusters"][0]["cluster"]["server"] = json!(format!("https://127.0.0.1:{}", wire.port));
+    let wire = Wire::to(cluster.port()).await;
+    let mut kubeconfig = cluster.kubeconfig();
+    let server = &mut kubeconfig["clusters"][0]["cluster"]["server"];
+    *server = json!(
+        server
+            .as_str()
+            .expect("an address")
+            .replace(&cluster.port().to_string(), &wire.port.to_string())
+    );
     let kubeconfig = crate::support::from_json(kubeconfig);
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default())
         .await
@@ -156,9 +154,6 @@ async fn what_happened_while_nobody_looked_is_found_although_the_history_is_gone
             })
             .await;
     }
-    let nodes: Api<Node> = cluster.api();
-    let seen = nodes.list(&kube::api::ListParams::default()).await.expect("a list");
-    let seen = seen.metadata.resource_version.expect("a version");
 
     // The controllers see nothing of this.
     wire.open.send_replace(false);
@@ -167,25 +162,7 @@ async fn what_happened_while_nobody_looked_is_found_although_the_history_is_gone
     cluster
         .berth("w3", json!({"pool": "storage", "preregister": "Now"}))
         .await;
-    let mut forgotten = false;
-    for _ in 0..100 {
-        cluster.plane.kill_api_server().expect("killed");
-        cluster.plane.start_api_server().await.expect("back");
-        let parameters = kube::api::WatchParams::default().timeout(1);
-        let first = match nodes.watch(&parameters, &seen).await {
-            Ok(stream) => stream.boxed().try_next().await,
-            Err(error) => Err(error),
-        };
-        forgotten = match first {
-            Ok(Some(kube::api::WatchEvent::Error(status))) | Err(kube::Error::Api(status)) => status.code == 410,
-            _ => false,
-        };
-        if forgotten {
-            break;
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-    assert!(forgotten, "the API server still knows what happened");
+    cluster.forget().await;
 
     wire.open.send_replace(true);
     cluster

@@ -1,17 +1,16 @@
 //! The pool life of `examples/telco-site` in full mode, with nodes whose daemons are simulated: sixty on the embedded
 //! API, and two hundred on a real API server with two replicas whose leader is killed half-way.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use berth_cluster::{
-    api::{Berth, CrdSet, MachineConfig, MachineConfigPool, crds},
+    api::{Berth, MachineConfig, MachineConfigPool},
     controller::{Mode, Options, PoolOptions},
     lease::LeaseOptions,
     pools::UPDATE_IN_PROGRESS,
 };
 use berth_documents::{Sources, parse};
 use berth_pools::annotation;
-use berth_sim::{ApiServer, Cluster as Embedded, ClusterOptions};
 use berth_testing::Identity;
 use futures::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
@@ -21,7 +20,7 @@ use k8s_openapi::api::{
     policy::v1::PodDisruptionBudget,
 };
 use kube::{
-    Api, Client, Config, Resource, ResourceExt as _,
+    Api, Client, Resource, ResourceExt as _,
     api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
     core::ApiResource,
 };
@@ -30,7 +29,7 @@ use serde_json::{Value, json};
 
 use crate::{
     daemons::{Daemons, Witness, state},
-    support::{Cluster, Controllers, from_json, log, seen, start_controllers},
+    support::{Cluster, Controllers, Needs, On, from_json, seen, start_controllers},
 };
 
 const WORKER: &str = "worker";
@@ -477,23 +476,6 @@ async fn gone(life: &Life, config: &str) {
         .expect("it is let go");
 }
 
-/// The embedded API with Berth's resources in it.
-async fn embedded() -> (ApiServer, Client) {
-    log();
-    let mut options = ClusterOptions::new(Arc::new(Timestamp::now), 7);
-    options.remembered_changes = 100_000;
-    let embedded = Embedded::new(options);
-    for crd in [CrdSet::Berth, CrdSet::MachineConfig].into_iter().flat_map(crds) {
-        let crd = serde_json::to_value(crd).expect("a CRD");
-        embedded.apply(&crd).await.expect("the API takes the CRD");
-    }
-    let loopback: SocketAddr = ([127, 0, 0, 1], 0).into();
-    let server = ApiServer::start(embedded, loopback).await.expect("it listens");
-    let url = format!("http://{}", server.address()).parse().expect("an address");
-    let client = Client::try_from(Config::new(url)).expect("a client");
-    (server, client)
-}
-
 /// The version of every object that the controllers write to, by kind and name.
 async fn versions(client: &Client) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
@@ -517,7 +499,9 @@ async fn versions(client: &Client) -> BTreeMap<String, String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_writes_nothing_where_nothing_changed() {
-    let (_server, client) = embedded().await;
+    let cluster = Cluster::without_pools(On::Embedded, Needs::NOTHING).await;
+    let cluster = cluster.expect("it needs no programs");
+    let client = cluster.client.clone();
     let life = Life { client, workers: 20 };
     let controllers = start_controllers(life.client.clone(), full);
     life.declare().await;
@@ -595,21 +579,22 @@ async fn touch(life: &Life, node: &str, count: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_life_of_pools_on_the_embedded_api() {
-    let (_server, client) = embedded().await;
-    let controllers = start_controllers(client.clone(), full);
-    live(client, 38, async || {}).await;
+    let cluster = Cluster::without_pools(On::Embedded, Needs::NOTHING).await;
+    let cluster = cluster.expect("it needs no programs");
+    let controllers = cluster.controllers(full);
+    live(cluster.client.clone(), 38, async || {}).await;
     controllers.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_life_of_pools_on_a_real_api_server_with_the_leader_killed() {
-    let Some(cluster) = Cluster::without_pools().await else {
+    let Some(cluster) = Cluster::without_pools(On::Real, Needs::NOTHING).await else {
         return;
     };
     // A client's connections belong to the runtime that opened them, and go with it when it is killed.
     let admin = Identity::admin();
-    let one = cluster.plane.client(&admin).await;
-    let other = cluster.plane.client(&admin).await;
+    let one = cluster.client_of(&admin).await;
+    let other = cluster.client_of(&admin).await;
     let replica = |client: Client, identity: &str, skew: SignedDuration| -> Controllers {
         cluster.controllers_with(client, |options| {
             full(options);
@@ -623,9 +608,9 @@ async fn the_life_of_pools_on_a_real_api_server_with_the_leader_killed() {
             });
         })
     };
-    let mut first = replica(one.expect("a client"), "first", SignedDuration::ZERO);
+    let mut first = replica(one, "first", SignedDuration::ZERO);
     // Its clock is ten minutes behind; nothing depends on it.
-    let second = replica(other.expect("a client"), "second", SignedDuration::from_mins(-10));
+    let second = replica(other, "second", SignedDuration::from_mins(-10));
     live(cluster.client.clone(), 178, async || first.kill()).await;
     second.stop().await;
 }

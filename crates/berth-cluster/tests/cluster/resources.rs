@@ -8,7 +8,12 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Cluster, from_json};
+use crate::support::{Cluster, Needs, from_json, on_both};
+
+on_both! {
+    Needs::NOTHING;
+    wrong_objects_are_refused_and_openshifts_are_taken,
+}
 
 async fn create(cluster: &Cluster, resource: &ApiResource, object: Value) -> Result<(), String> {
     let api: Api<DynamicObject> = Api::all_with(cluster.client.clone(), resource);
@@ -19,11 +24,7 @@ async fn create(cluster: &Cluster, resource: &ApiResource, object: Value) -> Res
         .map_err(|error| error.to_string())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn wrong_objects_are_refused_and_openshifts_are_taken() {
-    let Some(cluster) = Cluster::start(false).await else {
-        return;
-    };
+async fn wrong_objects_are_refused_and_openshifts_are_taken(cluster: &mut Cluster) {
     let berth = ApiResource::erase::<Berth>(&());
     let rule = ApiResource::erase::<LabelRule>(&());
     let own = |kind: &str, spec: Value| json!({"apiVersion": "berth.dev/v1alpha1", "kind": kind, "metadata": {"name": "x"}, "spec": spec});
@@ -55,7 +56,11 @@ async fn wrong_objects_are_refused_and_openshifts_are_taken() {
             "cannot match by pool",
         ),
     ] {
-        let error = create(&cluster, resource, object.clone()).await.expect_err("refused");
+        // What is wrong with these are rules in CEL, which the embedded API does not run.
+        if cluster.real().is_none() && resource.kind == rule.kind {
+            continue;
+        }
+        let error = create(cluster, resource, object.clone()).await.expect_err("refused");
         assert!(error.contains(why), "{object}: {error}");
     }
     // What OpenShift's schemas accept: a machine config without spec, null lists, fields that Berth does not know.
@@ -84,7 +89,7 @@ async fn wrong_objects_are_refused_and_openshifts_are_taken() {
             }}),
         ),
     ] {
-        create(&cluster, resource, object.clone())
+        create(cluster, resource, object.clone())
             .await
             .unwrap_or_else(|error| panic!("{object}: {error}"));
     }

@@ -1,4 +1,6 @@
-//! A control plane with Berth's resources in it, controllers on it, and ways to wait for what should come.
+//! A cluster with Berth's resources in it, controllers on it, and ways to wait for what should come.
+
+mod plane;
 
 use std::{
     fmt::Debug,
@@ -7,18 +9,23 @@ use std::{
 };
 
 use berth_cluster::{
-    api::{Berth, BerthSpec, CrdSet, MachineConfigPool, crds},
+    api::{Berth, BerthSpec, CrdSet, LabelRule, MachineConfig, MachineConfigPool, Roster, crds},
     controller::{Options, run},
 };
-use berth_testing::{ControlPlane, Identity, Options as PlaneOptions, Programs};
+use berth_testing::{BootstrapToken, ControlPlane, Identity, Programs};
 use futures::{StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use k8s_openapi::{
-    api::core::v1::Node, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    api::{
+        certificates::v1::CertificateSigningRequest,
+        coordination::v1::Lease,
+        core::v1::{Node, Secret},
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
     Api, Client, Resource, ResourceExt as _,
-    api::{DeleteParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
     runtime::{
         WatchStreamExt as _,
         wait::{await_condition, conditions},
@@ -33,72 +40,95 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use self::plane::Plane;
+pub(crate) use self::plane::{Machine, On};
+
 pub(crate) const INFRA: &str = "node-role.kubernetes.io/infra";
 pub(crate) const STORAGE: &str = "node-role.kubernetes.io/storage";
 pub(crate) const WORKER: &str = "node-role.kubernetes.io/worker";
 
+/// Makes tests of scenarios: each runs on a new embedded cluster, and all in turn on one real API server.
+macro_rules! on_both {
+    ($needs:expr; $($scenario:ident),+ $(,)?) => {
+        const NEEDS: Needs = $needs;
+
+        mod embedded {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $scenario() {
+                    let cluster = $crate::support::Cluster::start($crate::support::On::Embedded, super::NEEDS).await;
+                    super::$scenario(&mut cluster.expect("it needs no programs")).await;
+                }
+            )+
+        }
+
+        mod real {
+            #[tokio::test(flavor = "multi_thread")]
+            async fn all_scenarios() {
+                let Some(mut cluster) = $crate::support::Cluster::start($crate::support::On::Real, super::NEEDS).await else {
+                    return;
+                };
+                for (number, scenario) in [$(stringify!($scenario)),+].into_iter().enumerate() {
+                    if number > 0 {
+                        cluster.clear().await;
+                    }
+                    tracing::info!(scenario, "begins");
+                    match scenario {
+                        $(stringify!($scenario) => super::$scenario(&mut cluster).await,)+
+                        other => panic!("{other} is no scenario"),
+                    }
+                }
+            }
+        }
+    };
+}
+pub(crate) use on_both;
+
 /// Long, because the machine may be busy; nothing is concluded from how long something took.
 const PATIENCE: Duration = Duration::from_mins(3);
 
+/// What a scenario needs of its cluster.
+#[derive(Clone, Copy)]
+pub(crate) struct Needs {
+    /// Machines join it: certificate requests are signed.
+    pub(crate) machines: bool,
+    /// Forgets what happened after a second; see [`Cluster::forget`].
+    pub(crate) forgets: bool,
+}
+
+impl Needs {
+    pub(crate) const NOTHING: Self = Self {
+        machines: false,
+        forgets: false,
+    };
+}
+
+/// A cluster for scenarios: the embedded API or a real API server, and a scenario does not know which.
 pub(crate) struct Cluster {
-    pub(crate) plane: ControlPlane,
-    pub(crate) programs: Programs,
+    plane: Plane,
     pub(crate) client: Client,
 }
 
 impl Cluster {
-    /// A cluster with Berth's resources and three pools; `None` where the programs are missing.
-    pub(crate) async fn start(controllers: bool) -> Option<Self> {
-        let options = PlaneOptions {
-            controllers,
-            ..PlaneOptions::default()
-        };
-        Self::start_plane(options).await
-    }
-
-    /// The same, with further arguments for the API server.
-    pub(crate) async fn start_with(arguments: &[&str]) -> Option<Self> {
-        let options = PlaneOptions {
-            api_server_arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
-            ..PlaneOptions::default()
-        };
-        Self::start_plane(options).await
-    }
-
-    async fn start_plane(options: PlaneOptions) -> Option<Self> {
-        let cluster = Self::bare(options).await?;
-        for (name, selector, explicit) in [
-            ("worker", WORKER, ""),
-            ("infra", INFRA, "tier=infra"),
-            ("storage", STORAGE, "tier=storage"),
-        ] {
-            cluster.pool(name, selector, explicit).await;
-        }
+    /// A cluster with Berth's resources and three pools; `None` where the programs of a real one are missing.
+    pub(crate) async fn start(place: On, needs: Needs) -> Option<Self> {
+        let cluster = Self::without_pools(place, needs).await?;
+        cluster.pools().await;
         Some(cluster)
     }
 
-    /// A cluster with Berth's resources; `None` where the programs are missing.
-    pub(crate) async fn without_pools() -> Option<Self> {
-        Self::bare(PlaneOptions::default()).await
-    }
-
-    async fn bare(options: PlaneOptions) -> Option<Self> {
-        let programs = Programs::for_test()?;
+    /// A cluster with Berth's resources; `None` where the programs of a real one are missing.
+    pub(crate) async fn without_pools(place: On, needs: Needs) -> Option<Self> {
+        let plane = Plane::start(place, needs).await?;
         log();
-        let plane = ControlPlane::start(&programs, options)
-            .await
-            .expect("the control plane starts");
-        let client = plane.client(&Identity::admin()).await.expect("a client");
-        let cluster = Self {
-            plane,
-            programs,
-            client,
-        };
+        let client = plane.client(&Identity::admin()).await;
+        let cluster = Self { plane, client };
         cluster.install(CrdSet::Berth).await;
         cluster.install(CrdSet::MachineConfig).await;
         Some(cluster)
     }
 
+<<<<<<< HEAD
     /// A client with connections of its own. They belong to the runtime that opens them, and go with it when it is killed.
     pub(crate) async fn fresh_client(&self) -> Client {
         self.plane.client(&Identity::admin()).await.expect("a client")
@@ -116,7 +146,150 @@ impl Cluster {
                 .await
                 .expect("in time")
                 .expect("established");
+=======
+    async fn pools(&self) {
+        for (name, selector, explicit) in [
+            ("worker", WORKER, ""),
+            ("infra", INFRA, "tier=infra"),
+            ("storage", STORAGE, "tier=storage"),
+        ] {
+            self.pool(name, selector, explicit).await;
+>>>>>>> 81c22ae (sim, cluster: one set of scenarios for the embedded API and the real one)
         }
+    }
+
+    /// The real control plane, for what only that has.
+    pub(crate) fn real(&self) -> Option<(&Programs, &ControlPlane)> {
+        self.plane.real()
+    }
+
+    /// Another client, with connections of its own.
+    pub(crate) async fn client_of(&self, identity: &Identity) -> Client {
+        self.plane.client(identity).await
+    }
+
+    /// A client for a machine that has only its bootstrap token.
+    pub(crate) async fn bootstrap_client(&self, token: &BootstrapToken) -> Client {
+        self.plane.bootstrap_client(token).await
+    }
+
+    /// How the administrator's client finds the API server, which listens on the loopback interface.
+    pub(crate) fn kubeconfig(&self) -> Value {
+        self.plane.kubeconfig(&Identity::admin())
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.plane.port()
+    }
+
+    /// Lets everyone with a bootstrap token ask for a kubelet's certificate.
+    pub(crate) async fn allow_bootstrap(&self) {
+        self.plane.allow_bootstrap().await;
+    }
+
+    /// A kubelet with bootstrap credentials and flags of its own; `None` where none can run.
+    pub(crate) async fn machine(&self, node: &str, token: BootstrapToken, labels: &str) -> Option<Machine> {
+        self.plane.machine(node, token, labels).await
+    }
+
+    /// The API server ends without a word to anybody, and comes back at the same address with the same objects.
+    pub(crate) async fn restart_api_server(&mut self) {
+        self.plane.restart_api_server().await;
+    }
+
+    /// Makes the API server forget what happened up to now, so that whoever has not seen it must begin anew.
+    pub(crate) async fn forget(&mut self) {
+        let nodes: Api<Node> = self.api();
+        let seen = nodes.list(&ListParams::default()).await.expect("a list");
+        let seen = seen.metadata.resource_version.expect("a version");
+        // What is to be forgotten must not be the last that happened.
+        self.node("forgotten", json!({})).await;
+        self.delete_node("forgotten").await;
+        for _ in 0..100 {
+            self.plane.compact().await;
+            let parameters = WatchParams::default().timeout(1);
+            let first = match nodes.watch(&parameters, &seen).await {
+                Ok(stream) => stream.boxed().try_next().await,
+                Err(error) => Err(error),
+            };
+            if let Ok(Some(WatchEvent::Error(status))) | Err(kube::Error::Api(status)) = first
+                && status.code == 410
+            {
+                return;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        panic!("the API server still knows what happened");
+    }
+
+    /// Takes away what a scenario left, so that the next one finds the cluster as the first one did. No controllers run.
+    pub(crate) async fn clear(&self) {
+        let policies = "/apis/admissionregistration.k8s.io/v1";
+        for kind in [
+            "mutatingadmissionpolicybindings",
+            "mutatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+            "validatingadmissionpolicies",
+        ] {
+            let request = hyper::http::Request::delete(format!("{policies}/{kind}")).body(Vec::new());
+            let deleted = self.client.request_text(request.expect("a request")).await;
+            deleted.expect("deleted");
+        }
+        self.empty(self.api::<LabelRule>()).await;
+        self.empty(self.api::<Berth>()).await;
+        self.empty(self.api::<Roster>()).await;
+        self.empty(self.api::<Node>()).await;
+        self.empty(self.api::<MachineConfig>()).await;
+        self.empty(self.api::<MachineConfigPool>()).await;
+        self.empty(self.api::<CertificateSigningRequest>()).await;
+        self.empty(Api::<Secret>::namespaced(self.client.clone(), "kube-system"))
+            .await;
+        self.empty(Api::<Lease>::namespaced(self.client.clone(), "kube-system"))
+            .await;
+        self.empty(Api::<Lease>::namespaced(self.client.clone(), "kube-node-lease"))
+            .await;
+        self.pools().await;
+    }
+
+    async fn empty<K>(&self, api: Api<K>)
+    where
+        K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+    {
+        for object in api.list(&ListParams::default()).await.expect("a list") {
+            let name = object.name_any();
+            if !object.finalizers().is_empty() {
+                let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+                api.patch(&name, &PatchParams::default(), &free).await.expect("freed");
+            }
+            match api.delete(&name, &DeleteParams::default()).await {
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                deleted => drop(deleted.expect("deleted")),
+            }
+        }
+    }
+
+    pub(crate) async fn install(&self, set: CrdSet) {
+        for crd in crds(set) {
+            self.define_as(&crd).await;
+        }
+    }
+
+    /// Brings a kind, and waits until it is there.
+    pub(crate) async fn define(&self, definition: Value) {
+        self.define_as(&from_json(definition)).await;
+    }
+
+    async fn define_as(&self, definition: &CustomResourceDefinition) {
+        let api: Api<CustomResourceDefinition> = self.api();
+        let name = definition.name_any();
+        api.create(&PostParams::default(), definition)
+            .await
+            .expect("the API server takes the CRD");
+        let established = await_condition(api, &name, conditions::is_crd_established());
+        tokio::time::timeout(PATIENCE, established)
+            .await
+            .expect("in time")
+            .expect("established");
     }
 
     pub(crate) fn api<K: Resource<DynamicType = ()>>(&self) -> Api<K> {
@@ -185,13 +358,15 @@ impl Cluster {
 
     /// Controllers that stop when the value is dropped.
     pub(crate) fn controllers(&self, change: impl FnOnce(&mut Options)) -> Controllers {
-        start_controllers(self.client.clone(), change)
+        self.controllers_with(self.client.clone(), change)
     }
 
     /// Controllers that go their own way to the API server.
-    #[expect(clippy::unused_self, reason = "read like its neighbour")]
     pub(crate) fn controllers_with(&self, client: Client, change: impl FnOnce(&mut Options)) -> Controllers {
-        start_controllers(client, change)
+        start_controllers(client, |options| {
+            options.clock = self.plane.clock();
+            change(options);
+        })
     }
 
     /// The first version of an object that fits.
@@ -213,7 +388,7 @@ impl Cluster {
     /// Every version of every Node from now on.
     pub(crate) async fn history(&self) -> History {
         let api: Api<Node> = self.api();
-        let start = api.list(&kube::api::ListParams::default()).await.expect("a list");
+        let start = api.list(&ListParams::default()).await.expect("a list");
         let version = start.metadata.resource_version.expect("a version");
         let versions: Arc<Mutex<Vec<Node>>> = Arc::default();
         let kept = versions.clone();

@@ -11,7 +11,15 @@ use kube::{
 };
 use serde_json::json;
 
-use crate::support::{Cluster, INFRA, STORAGE, WORKER, condition, from_json, has, lacks};
+use crate::support::{Cluster, INFRA, Needs, STORAGE, WORKER, condition, from_json, has, lacks, on_both};
+
+on_both! {
+    Needs::NOTHING;
+    labels_are_kept_and_what_others_do_is_respected,
+    after_a_restart_nothing_is_written_if_nothing_changed,
+    enforce_repairs_and_follow_follows,
+    another_manager_keeps_what_it_applied,
+}
 
 fn rule(name: &str, labels: &serde_json::Value) -> LabelRule {
     from_json(json!({
@@ -20,11 +28,7 @@ fn rule(name: &str, labels: &serde_json::Value) -> LabelRule {
     }))
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn labels_are_kept_and_what_others_do_is_respected() {
-    let Some(cluster) = Cluster::start(false).await else {
-        return;
-    };
+async fn labels_are_kept_and_what_others_do_is_respected(cluster: &mut Cluster) {
     let rules: Api<LabelRule> = cluster.api();
     rules
         .create(
@@ -137,11 +141,7 @@ async fn labels_are_kept_and_what_others_do_is_respected() {
     controllers.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn after_a_restart_nothing_is_written_if_nothing_changed() {
-    let Some(cluster) = Cluster::start(false).await else {
-        return;
-    };
+async fn after_a_restart_nothing_is_written_if_nothing_changed(cluster: &mut Cluster) {
     for index in 0..5 {
         let name = format!("w{index}");
         cluster.node(&name, json!({WORKER: ""})).await;
@@ -192,11 +192,7 @@ async fn after_a_restart_nothing_is_written_if_nothing_changed() {
     assert_eq!(old.len(), before.len(), "every object is as it was");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn enforce_repairs_and_follow_follows() {
-    let Some(cluster) = Cluster::start(false).await else {
-        return;
-    };
+async fn enforce_repairs_and_follow_follows(cluster: &mut Cluster) {
     cluster
         .berth(
             "w1",
@@ -252,4 +248,89 @@ async fn enforce_repairs_and_follow_follows() {
         .await;
     assert!(berth.finalizers().contains(&names::FINALIZER.to_owned()));
     controllers.stop().await;
+}
+
+/// What another program applied is its own, also where a declaration wants another value; what Berth wrote is Berth's.
+async fn another_manager_keeps_what_it_applied(cluster: &mut Cluster) {
+    let nodes: Api<Node> = cluster.api();
+    let other = |labels: serde_json::Value| {
+        Patch::Apply(json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "w1", "labels": labels},
+        }))
+    };
+    let parameters = PatchParams::apply("other-tool");
+    cluster
+        .berth(
+            "w1",
+            json!({"pool": "worker", "preregister": "Now", "labels": {"example.com/ours": "1"}}),
+        )
+        .await;
+    let controllers = cluster.controllers(|_| {});
+    cluster
+        .berth_with("w1", "was settled", |berth| {
+            condition(berth, "LabelsInSync") == Some(("True", "InSync"))
+        })
+        .await;
+    nodes
+        .patch("w1", &parameters, &other(json!({"example.com/owner": "them"})))
+        .await
+        .expect("applied");
+    cluster
+        .edit_berth("w1", json!({"labels": {"example.com/owner": "us"}}))
+        .await;
+    cluster
+        .berth_with("w1", "reported the conflict", |berth| {
+            condition(berth, "LabelsInSync") == Some(("False", "LabelConflict"))
+        })
+        .await;
+    let node = cluster
+        .node_with("w1", "got the rest", |node| has(node, "example.com/ours", "1"))
+        .await;
+    assert!(has(&node, "example.com/owner", "them"), "{:?}", node.labels());
+    assert_eq!(managers(&node, "example.com/owner"), ["other-tool"]);
+    assert_eq!(managers(&node, "example.com/ours").len(), 1);
+
+    // Applying again what it applied before is no conflict with Berth, and wanting Berth's own is one.
+    nodes
+        .patch(
+            "w1",
+            &parameters,
+            &other(json!({"example.com/owner": "them", WORKER: ""})),
+        )
+        .await
+        .expect("applied again");
+    let taken = nodes
+        .patch("w1", &parameters, &other(json!({"example.com/ours": "2"})))
+        .await
+        .expect_err("a conflict");
+    let kube::Error::Api(status) = taken else {
+        panic!("{taken}")
+    };
+    assert_eq!((status.code, status.reason.as_str()), (409, "Conflict"), "{status:?}");
+    assert!(
+        status.message.contains(".metadata.labels.example.com/ours"),
+        "{status:?}"
+    );
+
+    // What it stops applying goes, and then there is nothing in the way.
+    nodes
+        .patch("w1", &parameters, &other(json!({})))
+        .await
+        .expect("applied less");
+    cluster
+        .node_with("w1", "got what was declared", |node| {
+            has(node, "example.com/owner", "us")
+        })
+        .await;
+    controllers.stop().await;
+}
+
+/// Who manages a label.
+fn managers(node: &Node, key: &str) -> Vec<String> {
+    let field = format!("f:{key}");
+    let entries = node.managed_fields().iter().filter(|entry| {
+        let fields = entry.fields_v1.as_ref().map(|fields| &fields.0);
+        fields.is_some_and(|fields| !fields["f:metadata"]["f:labels"][&field].is_null())
+    });
+    entries.filter_map(|entry| entry.manager.clone()).collect()
 }

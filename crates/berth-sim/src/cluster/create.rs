@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     Caller, Cluster, WriteOptions, Written, events,
-    metadata::{check_metadata, decode},
+    metadata::{check_metadata, complete_node, decode, drop_empty_metadata},
     webhooks::Admission,
 };
 use crate::{
@@ -53,11 +53,10 @@ impl Cluster {
     ) -> Result<Written, Failure> {
         let mut warnings = Vec::new();
         let mut object = decode(hit, object, options, &mut warnings)?;
+        drop_empty_metadata(&mut object);
         self.put_in_namespace(hit, in_namespace, &mut object)?;
         if !text(&object, &["metadata", "resourceVersion"]).is_empty() {
-            return Err(Failure::bad_request(
-                "resourceVersion should not be set on objects to be created",
-            ));
+            return Err(Failure::already_versioned());
         }
         self.complete_metadata(hit, &mut object, managers);
         self.prepare(hit, &mut object, caller);
@@ -73,8 +72,11 @@ impl Cluster {
         let place = Place::new(namespace(&object), name(&object));
         if managers == Managers::Note {
             let manager = manager(hit, options, caller, "");
-            record_update(&hit.version().schema, None, &mut object, &manager, &self.now_text());
+            let now = self.now_text();
+            let parts = hit.resource.parts();
+            record_update(&hit.version().schema, parts, None, &mut object, &manager, &now);
         }
+        complete_node(hit, &mut object, true);
         let mut causes = check_metadata(hit, &object);
         causes.extend(validate(&hit.version().schema, &object, ""));
         if hit.resource.kind == "CustomResourceDefinition" {

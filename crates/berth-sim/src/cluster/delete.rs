@@ -40,7 +40,7 @@ impl Cluster {
             let Some(live) = self.stored(&hit.resource, place) else {
                 return Err(Failure::not_found(&full_name, &place.name));
             };
-            check_preconditions(&full_name, &place.name, &live, options)?;
+            check_preconditions(hit, &place.name, &live, options)?;
             let shown = events::shown(hit, &live);
             node_restriction(self.0.flavour, &caller.identity, hit, Some(&shown), None)?;
             let write = WriteOptions {
@@ -150,23 +150,26 @@ impl Cluster {
 /// Namespaces that a cluster cannot be without.
 const NEVER_DELETED: [&str; 3] = ["default", "kube-public", "kube-system"];
 
-fn check_preconditions(full_name: &str, name: &str, live: &Value, options: &DeleteOptions) -> Result<(), Failure> {
+fn check_preconditions(hit: &Hit, name: &str, live: &Value, options: &DeleteOptions) -> Result<(), Failure> {
+    let kind = &hit.resource.kind;
     let differs = |asked: &Option<String>, found: &str| asked.as_ref().is_some_and(|asked| asked != found);
     let found = uid(live);
     if differs(&options.uid, found) {
         let why = format!(
-            "Precondition failed: UID in precondition: {}, UID in object meta: {found}",
+            "the UID in the precondition ({}) does not match the UID in record ({found}). The object might have been \
+             deleted and then recreated",
             options.uid.as_deref().unwrap_or_default()
         );
-        return Err(Failure::conflict(full_name, name, &why));
+        return Err(Failure::conflict(kind, name, &why));
     }
     let found = text(live, &["metadata", "resourceVersion"]);
     if differs(&options.revision, found) {
         let why = format!(
-            "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {found}",
+            "the ResourceVersion in the precondition ({}) does not match the ResourceVersion in record ({found}). The \
+             object might have been modified",
             options.revision.as_deref().unwrap_or_default()
         );
-        return Err(Failure::conflict(full_name, name, &why));
+        return Err(Failure::conflict(kind, name, &why));
     }
     Ok(())
 }

@@ -97,9 +97,12 @@ impl Cluster {
         };
         let asked = match options.revision.as_str() {
             "" => 0,
-            text => text
-                .parse::<u64>()
-                .map_err(|_| Failure::bad_request(format!("invalid resource version: {text}")))?,
+            text => text.parse::<u64>().map_err(|_| {
+                Failure::bad_request(format!(
+                    "invalid resource version: resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \
+                     \"{text}\": invalid syntax"
+                ))
+            })?,
         };
         let stored_as = &hit.resource.stored_as;
         let snapshot = {

@@ -6,11 +6,14 @@ use serde_json::{Value, json};
 use super::{FieldValidation, WriteOptions};
 use crate::{
     failure::{Cause, Failure},
-    object::{at, meta, name, text},
+    object::{as_map, at, entry_map, is_terminating, items, meta, name, text},
     patch::drop_nulls,
     resources::Hit,
     schema::{drop_unknown, fill_defaults},
 };
+
+/// The taint of Nodes whose kubelet has not said yet that it is ready.
+pub(crate) const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
 /// Reads an object of a kind: checks that it is one, cuts off what the kind does not have, fills in defaults.
 pub(super) fn decode(
@@ -25,6 +28,12 @@ pub(super) fn decode(
     let (kind, api_version) = (hit.resource.kind.as_str(), hit.api_version());
     let said = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
     let wrong = |key: &str, wanted: &str| !said(key).is_empty() && said(key) != wanted;
+    if !hit.resource.builtin && !wrong("kind", kind) && wrong("apiVersion", &api_version) {
+        return Err(Failure::bad_request(format!(
+            "the API version in the data ({}) does not match the expected API version ({api_version})",
+            said("apiVersion")
+        )));
+    }
     if wrong("kind", kind) || wrong("apiVersion", &api_version) {
         return Err(Failure::bad_request(format!(
             "{} in version {:?} cannot be handled as a {kind}: the provided object is not of {api_version}",
@@ -64,6 +73,58 @@ pub(super) fn decode(
         warnings.push(deprecated.clone());
     }
     Ok(object)
+}
+
+/// Removes what is empty from the metadata, which then is as if it had never been there.
+pub(super) fn drop_empty_metadata(object: &mut Value) {
+    let Some(Value::Object(metadata)) = object.get_mut("metadata") else {
+        return;
+    };
+    for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
+        let empty = match metadata.get(key) {
+            Some(Value::Object(map)) => map.is_empty(),
+            Some(Value::Array(list)) => list.is_empty(),
+            Some(Value::Null) => true,
+            _ => false,
+        };
+        if empty {
+            metadata.remove(key);
+        }
+    }
+}
+
+/// What every Node has, and what a new one gets: it is not ready before its kubelet says so.
+pub(super) fn complete_node(hit: &Hit, object: &mut Value, new: bool) {
+    if hit.resource.kind != "Node" || !hit.resource.builtin {
+        return;
+    }
+    let map = as_map(object);
+    if new {
+        let taints = entry_map(map, "spec").entry("taints").or_insert_with(|| json!([]));
+        if let Value::Array(taints) = taints
+            && !taints.iter().any(|taint| text(taint, &["key"]) == NOT_READY)
+        {
+            taints.push(json!({"key": NOT_READY, "effect": "NoSchedule"}));
+        }
+    }
+    let status = entry_map(map, "status");
+    let endpoint = entry_map(entry_map(status, "daemonEndpoints"), "kubeletEndpoint");
+    endpoint.entry("Port").or_insert_with(|| json!(0));
+    let info = entry_map(status, "nodeInfo");
+    for key in [
+        "architecture",
+        "bootID",
+        "containerRuntimeVersion",
+        "kernelVersion",
+        "kubeProxyVersion",
+        "kubeletVersion",
+        "machineID",
+        "operatingSystem",
+        "osImage",
+        "systemUUID",
+    ] {
+        info.entry(key).or_insert_with(|| json!(""));
+    }
 }
 
 /// What is wrong with an object's name and labels.
@@ -140,6 +201,24 @@ pub(super) fn generation(object: &Value) -> i64 {
     at(object, &["metadata", "generation"])
         .and_then(Value::as_i64)
         .unwrap_or(0)
+}
+
+/// An object that is to go waits for those who said so before, and for nobody else.
+pub(super) fn check_finalizers(old: &Value, new: &Value) -> Option<Cause> {
+    if !is_terminating(old) {
+        return None;
+    }
+    let path = ["metadata", "finalizers"];
+    let known: Vec<&Value> = items(old, &path).collect();
+    let added: Vec<String> = items(new, &path)
+        .filter(|finalizer| !known.contains(finalizer))
+        .map(Value::to_string)
+        .collect();
+    let why = format!(
+        "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+        added.join(", ")
+    );
+    (!added.is_empty()).then(|| Cause::forbidden("metadata.finalizers", &why))
 }
 
 /// What cannot be changed once it is set.

@@ -7,10 +7,12 @@ use std::{collections::BTreeSet, sync::Arc};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::Cluster;
+use super::{Cluster, metadata::NOT_READY};
 use crate::{
     access::Identity,
-    object::{as_map, entry_map, has_finalizers, is_terminating, items, meta_mut, name, revision, text, uid},
+    object::{
+        as_map, condition, entry_map, has_finalizers, is_terminating, items, meta_mut, name, revision, text, uid,
+    },
     storage::{Change, Expect, Place},
 };
 
@@ -37,6 +39,11 @@ impl Cluster {
                     self.sign(request);
                 }
             }
+            "nodes" => {
+                if let Some(node) = &change.after {
+                    self.untaint(node);
+                }
+            }
             "pods" | "poddisruptionbudgets.policy" => self.count_disruptions(&change.place.namespace),
             _ => {}
         }
@@ -46,6 +53,24 @@ impl Cluster {
                 self.finish_namespace(&change.place.namespace);
             }
         }
+    }
+
+    /// A Node that is ready is not tainted as one that is not.
+    fn untaint(&self, node: &Arc<Value>) {
+        let tainted = items(node, &["spec", "taints"]).any(|taint| text(taint, &["key"]) == NOT_READY);
+        if !tainted || condition(node, "Ready") != "True" {
+            return;
+        }
+        let mut ready = (**node).clone();
+        let spec = entry_map(as_map(&mut ready), "spec");
+        if let Some(Value::Array(taints)) = spec.get_mut("taints") {
+            taints.retain(|taint| text(taint, &["key"]) != NOT_READY);
+            if taints.is_empty() {
+                spec.remove("taints");
+            }
+        }
+        let place = Place::new("", name(node));
+        let _ = self.put("nodes", place, Expect::Revision(revision(node)), ready);
     }
 
     /// Removes the objects of a definition that is gone.

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::{Caller, Cluster};
 use crate::{
-    access::{Attempt, Identity, NODE_USER_PREFIX, may},
+    access::{Attempt, Identity, NODE_USER_PREFIX, may, refused},
+    failure::Failure,
     object::{as_map, at, items, text},
 };
 
@@ -36,6 +37,23 @@ pub(crate) fn requested_node(request: &Value) -> Option<String> {
 }
 
 impl Cluster {
+    /// A kubelet reads the Secrets and ConfigMaps of the Pods on its node, and no others.
+    pub(crate) fn check_related(&self, identity: &Identity, attempt: &Attempt<'_>) -> Result<(), Failure> {
+        let node = identity.node().unwrap_or_default();
+        if attempt.name.is_empty() {
+            return Err(refused(identity, attempt, "No Object name found"));
+        }
+        let related = self
+            .storage()
+            .iter("pods", Some(attempt.namespace))
+            .any(|(_, pod)| text(pod, &["spec", "nodeName"]) == node && mentions(pod, attempt.resource, attempt.name));
+        if related {
+            return Ok(());
+        }
+        let why = format!("no relationship found between node '{node}' and this object");
+        Err(refused(identity, attempt, &why))
+    }
+
     /// Answers a review. Nothing if the resource is none.
     pub(crate) fn review(&self, group: &str, resource: &str, body: &Value, caller: &Caller) -> Option<Value> {
         let mut answer = body.clone();
@@ -65,6 +83,22 @@ impl Cluster {
         };
         as_map(&mut answer).insert("status".to_owned(), status);
         Some(answer)
+    }
+}
+
+/// Whether a Pod uses a Secret or a `ConfigMap`: below a field that says so, by its name.
+fn mentions(value: &Value, resource: &str, name: &str) -> bool {
+    let kind = resource.trim_end_matches('s');
+    match value {
+        Value::Object(map) => map.iter().any(|(key, child)| {
+            let key = key.to_ascii_lowercase();
+            let about = key.contains(kind);
+            let named = child.as_str() == Some(name) || text(child, &["name"]) == name;
+            let listed = items(child, &[]).any(|item| text(item, &["name"]) == name);
+            about && (named || listed) || mentions(child, resource, name)
+        }),
+        Value::Array(items) => items.iter().any(|item| mentions(item, resource, name)),
+        _ => false,
     }
 }
 

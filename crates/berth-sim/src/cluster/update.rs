@@ -8,7 +8,10 @@ use super::{
     Caller, Cluster, WriteOptions, Written,
     create::{Managers, manager},
     events,
-    metadata::{asks_for_other, check_immutable, check_metadata, decode, generation},
+    metadata::{
+        asks_for_other, check_finalizers, check_immutable, check_metadata, complete_node, decode, drop_empty_metadata,
+        generation,
+    },
     webhooks::Admission,
 };
 use crate::{
@@ -129,6 +132,7 @@ impl Cluster {
                 return Err(Failure::not_found(&full_name, &place.name));
             };
             let object = patched(hit, &live, kind, patch)?;
+            check_identity(target, &live, &object)?;
             let asked = text(&object, &["metadata", "resourceVersion"]);
             if !asked.is_empty() && asked != text(&live, &["metadata", "resourceVersion"]) {
                 return Err(Failure::modified(&full_name, &place.name));
@@ -152,12 +156,8 @@ impl Cluster {
     ) -> Result<Value, Failure> {
         let hit = target.hit;
         let Some(manager) = options.manager.as_ref().filter(|manager| !manager.is_empty()) else {
-            let mut failure = Failure::bad_request(
-                "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch",
-            );
-            failure.code = 422;
-            failure.reason = "Invalid";
-            return Err(failure);
+            let cause = Cause::required("fieldManager", "is required for apply patch");
+            return Err(Failure::invalid("PatchOptions", "meta.k8s.io", "", &[cause]));
         };
         if at(config, &["metadata", "managedFields"]).is_some_and(|fields| !fields.is_null()) {
             return Err(Failure::bad_request("metadata.managedFields must be nil"));
@@ -225,6 +225,7 @@ impl Cluster {
         let mut warnings = Vec::new();
         let old = events::shown(hit, live);
         let mut new = decode(hit, object, options, &mut warnings)?;
+        drop_empty_metadata(&mut new);
         if !uid(&new).is_empty() && uid(&new) != uid(&old) {
             return Err(Failure::conflict(
                 &full_name,
@@ -252,9 +253,13 @@ impl Cluster {
         let mut new = self.mutate(admission, new, &mut warnings).await?;
         if managers == Managers::Note {
             let manager = manager(hit, options, caller, subresource);
-            record_update(&hit.version().schema, Some(&old), &mut new, &manager, &self.now_text());
+            let now = self.now_text();
+            let parts = hit.resource.parts();
+            record_update(&hit.version().schema, parts, Some(&old), &mut new, &manager, &now);
         }
+        complete_node(hit, &mut new, false);
         let mut causes = check_metadata(hit, &new);
+        causes.extend(check_finalizers(&old, &new));
         causes.extend(validate(&hit.version().schema, &new, ""));
         causes.extend(check_immutable(hit, &old, &new));
         if hit.resource.kind == "CustomResourceDefinition" {
@@ -372,6 +377,24 @@ impl Cluster {
             set_or_remove(metadata, "managedFields", managed);
         }
     }
+}
+
+/// A patch cannot make another object of the one that it is for.
+fn check_identity(target: Target<'_>, live: &Value, patched: &Value) -> Result<(), Failure> {
+    let (said, place) = (name(patched), target.place);
+    if said != place.name {
+        return Err(Failure::bad_request(format!(
+            "the name of the object ({said}) does not match the name on the URL ({})",
+            place.name
+        )));
+    }
+    let said = uid(patched);
+    if !said.is_empty() && said != uid(live) {
+        let cause = Cause::invalid("metadata.uid", &json!(said), "field is immutable");
+        let resource = &target.hit.resource;
+        return Err(Failure::invalid(&resource.kind, &resource.group, &place.name, &[cause]));
+    }
+    Ok(())
 }
 
 fn patched(hit: &Hit, live: &Value, kind: PatchKind, patch: &Value) -> Result<Value, Failure> {

@@ -66,9 +66,12 @@ impl Cluster {
         let filter = Filter::parse(hit, &options.labels, &options.fields)?;
         let asked = match options.revision.as_str() {
             "" => 0,
-            text => text
-                .parse::<u64>()
-                .map_err(|_| Failure::bad_request(format!("invalid resource version: {text}")))?,
+            text => text.parse::<u64>().map_err(|_| {
+                Failure::bad_request(format!(
+                    "invalid resource version: resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \
+                     \"{text}\": invalid syntax"
+                ))
+            })?,
         };
         // Subscribed before anything is read, so that nothing falls between.
         let feed = self.feed(&hit.resource.stored_as);

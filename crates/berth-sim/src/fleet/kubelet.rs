@@ -11,7 +11,7 @@ use crate::{
     cluster::{Caller, Target, WriteOptions},
     failure::Failure,
     machine::certificate_request,
-    object::{at, condition, text, uid},
+    object::{condition, text, uid},
     patch::PatchKind,
     storage::Place,
 };
@@ -254,7 +254,7 @@ impl Fleet {
         let place = Place::new("", name);
         let found = self.cluster.get(&hit, &place)?;
         let silent = condition(&found, "Ready") == "Unknown";
-        if at(&found, &["status", "nodeInfo"]).is_some() && !silent {
+        if !text(&found, &["status", "nodeInfo", "kubeletVersion"]).is_empty() && !silent {
             return Ok(found);
         }
         let target = Target {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     cluster::{DeleteOptions, FieldValidation, ListOptions, WatchOptions, WriteOptions},
-    failure::Failure,
+    failure::{Cause, Failure},
     object::text,
     table::RowObject,
 };
@@ -95,6 +95,14 @@ impl Query {
     }
 
     pub(super) fn list_options(&self) -> Result<ListOptions, Failure> {
+        if self.text("resourceVersion").is_empty() && !self.text("resourceVersionMatch").is_empty() {
+            let field = "resourceVersionMatch";
+            let cause = Cause::forbidden(
+                field,
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            );
+            return Err(Failure::invalid("ListOptions", "meta.k8s.io", "", &[cause]));
+        }
         Ok(ListOptions {
             labels: self.text("labelSelector").to_owned(),
             fields: self.text("fieldSelector").to_owned(),

@@ -52,6 +52,7 @@ impl ApiServer {
         let refuse = |source| ListenError { address, source };
         let listener = TcpListener::bind(address).await.map_err(refuse)?;
         let address = listener.local_addr().map_err(refuse)?;
+        cluster.reopen();
         let (stop, stopped) = watch::channel(false);
         let task = tokio::spawn(accept(listener, cluster.clone(), stopped));
         Ok(Self {

@@ -57,7 +57,7 @@ pub(crate) fn apply(live: Option<&Value>, request: &ApplyRequest<'_>) -> Result<
         if request.force {
             entry.fields.subtract(&common);
         } else {
-            conflicts.push((entry.manager.clone(), entry.time.clone(), common));
+            conflicts.push((entry.manager.clone(), common));
         }
     }
     if !conflicts.is_empty() {
@@ -135,11 +135,11 @@ fn visible(request: &ApplyRequest<'_>) -> Value {
     config
 }
 
-fn conflict(conflicts: &[(Manager, String, FieldSet)]) -> Failure {
+fn conflict(conflicts: &[(Manager, FieldSet)]) -> Failure {
     let mut causes = Vec::new();
     let mut lines = Vec::new();
     let mut count = 0_usize;
-    for (manager, time, fields) in conflicts {
+    for (manager, fields) in conflicts {
         let who = if manager.operation == super::Operation::Apply {
             format!("conflict with \"{}\"", manager.name)
         } else {
@@ -148,10 +148,7 @@ fn conflict(conflicts: &[(Manager, String, FieldSet)]) -> Failure {
             } else {
                 format!(" with subresource \"{}\"", manager.subresource)
             };
-            format!(
-                "conflict with \"{}\"{with} using {} at {time}",
-                manager.name, manager.api_version
-            )
+            format!("conflict with \"{}\"{with} using {}", manager.name, manager.api_version)
         };
         for path in fields.paths() {
             let path: String = path.iter().map(Step::to_string).collect();

@@ -155,11 +155,19 @@ pub(crate) fn reset(fields: &mut FieldSet, subresource: &str, has_status: bool) 
 }
 
 /// Notes an ordinary write: the manager gets what changed, and others lose it.
-pub(crate) fn record_update(schema: &Schema, old: Option<&Value>, new: &mut Value, manager: &Manager, now: &str) {
-    // The parts that every object of a kind has are not somebody's doing.
+///
+/// `parts` are those that every object of the kind has: they are not somebody's doing.
+pub(crate) fn record_update(
+    schema: &Schema,
+    parts: &[&str],
+    old: Option<&Value>,
+    new: &mut Value,
+    manager: &Manager,
+    now: &str,
+) {
     let with_parts = |mut object: Value| {
         let map = as_map(&mut object);
-        for part in ["metadata", "spec", "status"] {
+        for part in parts.iter().copied() {
             map.entry(part).or_insert_with(|| json!({}));
         }
         object

@@ -46,7 +46,14 @@ fn updated(old: Option<&Value>, new: &Value, manager: &str) -> Value {
         api_version: "v1".to_owned(),
         subresource: String::new(),
     };
-    record_update(&schema(), old, &mut new, &manager, "2026-01-01T00:00:00Z");
+    record_update(
+        &schema(),
+        &["metadata", "spec", "status"],
+        old,
+        &mut new,
+        &manager,
+        "2026-01-01T00:00:00Z",
+    );
     new
 }
 
@@ -88,7 +95,7 @@ fn an_apply_conflicts_with_others_unless_it_is_forced() {
     assert_eq!(refused.code, 409);
     assert_eq!(
         refused.message,
-        "Apply failed with 1 conflict: conflict with \"other\" using v1 at 2026-01-01T00:00:00Z: .metadata.labels.a"
+        "Apply failed with 1 conflict: conflict with \"other\" using v1: .metadata.labels.a"
     );
     let forced = applied(Some(&live), &config, "me", true).unwrap();
     assert_eq!(forced["metadata"]["labels"], json!({"a": "2"}));

@@ -173,11 +173,24 @@ pub(crate) fn check_definition(definition: &Value) -> Vec<Cause> {
             "must have exactly one version marked as storage version",
         ));
     }
+    let alone = items(definition, &["spec", "versions"]).count() == 1;
     for (index, version) in items(definition, &["spec", "versions"]).enumerate() {
-        let field = format!("spec.versions[{index}].schema.openAPIV3Schema");
+        // The schema of an only version is told as that of all.
+        let field = if alone {
+            "spec.validation.openAPIV3Schema".to_owned()
+        } else {
+            format!("spec.versions[{index}].schema.openAPIV3Schema")
+        };
         match at(version, &["schema", "openAPIV3Schema"]) {
             None => causes.push(Cause::required(field, "schemas are required")),
             Some(schema) => {
+                if text(schema, &["type"]).is_empty() {
+                    causes.push(Cause::required(
+                        format!("{field}.type"),
+                        "must not be empty at the root",
+                    ));
+                    continue;
+                }
                 if text(schema, &["type"]) != "object" {
                     causes.push(Cause::invalid(
                         format!("{field}.type"),

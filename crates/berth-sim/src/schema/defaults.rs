@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::{Schema, map_of};
 
-/// Fills in the defaults of fields that are absent, and of those that are null where null is not allowed.
+/// Fills in the defaults of fields that are absent, and of those that are null where null is not allowed. Such a null
+/// without a default is as if the field were not there.
 pub(crate) fn fill_defaults(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(_) => {
@@ -19,6 +20,12 @@ pub(crate) fn fill_defaults(schema: &Schema, value: &mut Value) {
                     map.insert(name.clone(), default.clone());
                 }
             }
+            map.retain(|name, child| {
+                !child.is_null()
+                    || schema
+                        .field(name)
+                        .is_none_or(|field| field.nullable || field.kind.is_none())
+            });
             for (name, child) in map.iter_mut() {
                 if let Some(field) = schema.field(name) {
                     fill_defaults(field, child);

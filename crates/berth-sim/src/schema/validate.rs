@@ -11,7 +11,20 @@ use crate::failure::Cause;
 pub(crate) fn validate(schema: &Schema, value: &Value, path: &str) -> Vec<Cause> {
     let mut causes = Vec::new();
     check(schema, value, path, &mut causes);
+    if !causes.is_empty() && path.is_empty() && has_rules(schema) {
+        causes.push(Cause::rules_not_checked());
+    }
     causes
+}
+
+fn has_rules(schema: &Schema) -> bool {
+    let own = schema.checks.as_ref().is_some_and(|checks| !checks.rules.is_empty());
+    let below = schema
+        .properties
+        .values()
+        .chain(&schema.additional)
+        .chain(&schema.items);
+    own || below.into_iter().any(|schema| has_rules(schema))
 }
 
 fn check(schema: &Schema, value: &Value, path: &str, causes: &mut Vec<Cause>) {
@@ -19,11 +32,7 @@ fn check(schema: &Schema, value: &Value, path: &str, causes: &mut Vec<Cause>) {
         return;
     }
     if let Some(wanted) = wrong_type(schema, value) {
-        causes.push(Cause::invalid(
-            path,
-            &Value::String(type_name(value).to_owned()),
-            &format!("{path} in body must be of type {wanted}: \"{}\"", type_name(value)),
-        ));
+        causes.push(Cause::wrong_type(path, wanted, type_name(value)));
         return;
     }
     if let Some(checks) = &schema.checks {
@@ -95,25 +104,25 @@ fn type_name(value: &Value) -> &'static str {
 }
 
 fn check_value(checks: &Checks, value: &Value, path: &str, causes: &mut Vec<Cause>) {
-    let mut wrong = |why: String| causes.push(Cause::invalid(path, value, &format!("{path} in body should {why}")));
+    let wrong = |why: String| Cause::invalid(path, value, &format!("{path} in body should {why}"));
     if let Some((limit, exclusive)) = checks.minimum {
         match value.as_f64() {
-            Some(number) if exclusive && number <= limit => wrong(format!("be greater than {limit}")),
-            Some(number) if number < limit => wrong(format!("be greater than or equal to {limit}")),
+            Some(number) if exclusive && number <= limit => causes.push(wrong(format!("be greater than {limit}"))),
+            Some(number) if number < limit => causes.push(wrong(format!("be greater than or equal to {limit}"))),
             _ => {}
         }
     }
     if let Some((limit, exclusive)) = checks.maximum {
         match value.as_f64() {
-            Some(number) if exclusive && number >= limit => wrong(format!("be less than {limit}")),
-            Some(number) if number > limit => wrong(format!("be less than or equal to {limit}")),
+            Some(number) if exclusive && number >= limit => causes.push(wrong(format!("be less than {limit}"))),
+            Some(number) if number > limit => causes.push(wrong(format!("be less than or equal to {limit}"))),
             _ => {}
         }
     }
     if let (Some(step), Some(number)) = (checks.multiple_of, value.as_f64())
         && (number / step).fract() != 0.0
     {
-        wrong(format!("be a multiple of {step}"));
+        causes.push(wrong(format!("be a multiple of {step}")));
     }
     let length = match value {
         Value::String(text) => Some((
@@ -138,23 +147,25 @@ fn check_value(checks: &Checks, value: &Value, path: &str, causes: &mut Vec<Caus
             ("have", unit)
         };
         if let Some(least) = least.filter(|least| length < *least) {
-            wrong(format!("{verb} at least {least} {unit}"));
+            // Of a list its length is told, of a text the text.
+            let count = Value::from(length);
+            let found = if value.is_string() { value } else { &count };
+            let why = format!("{path} in body should {verb} at least {least} {unit}");
+            causes.push(Cause::invalid(path, found, &why));
         }
         if let Some(most) = most.filter(|most| length > *most) {
-            wrong(format!("{verb} at most {most} {unit}"));
+            causes.push(Cause::too_much(path, length, most, unit));
         }
     }
     if let (Some((pattern, Some(regex))), Value::String(text)) = (&checks.pattern, value)
         && !regex.is_match(text)
     {
-        wrong(format!("match '{pattern}'"));
+        causes.push(wrong(format!("match '{pattern}'")));
     }
     if let Some(problem) = checks.format.as_deref().and_then(|format| wrong_format(format, value)) {
-        causes.push(Cause::invalid(
-            path,
-            value,
-            &format!("{path} in body must be {problem}"),
-        ));
+        let mut cause = Cause::invalid(path, value, &format!("{path} in body must be {problem}"));
+        cause.reason = "FieldValueTypeInvalid";
+        causes.push(cause);
     }
     if let Some(choices) = &checks.choices
         && !choices.contains(value)
