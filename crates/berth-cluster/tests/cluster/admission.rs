@@ -273,7 +273,7 @@ async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_po
     }
     let policy = format!("/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/{LABELS_POLICY}");
     for attempt in 0.. {
-        let request = hyper::http::Request::get(&policy).body(Vec::new()).expect("a request");
+        let request = http::Request::get(&policy).body(Vec::new()).expect("a request");
         match cluster.client.request_text(request).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => break,
             found => assert!(attempt < 600, "the policy of no rules stays: {found:?}"),

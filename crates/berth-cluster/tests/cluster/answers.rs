@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use berth_testing::Identity;
-use hyper::http::Request;
+use http::Request;
 use kube::Client;
 use serde_json::{Value, json};
 

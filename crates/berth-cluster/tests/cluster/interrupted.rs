@@ -12,7 +12,12 @@ use http::{Method, Request};
 use kube::{Client, ResourceExt as _, client::Body};
 use serde_json::json;
 
-use crate::support::{Cluster, Controllers, INFRA, STORAGE, has, lacks, start_controllers};
+use crate::support::{Cluster, Controllers, INFRA, Needs, STORAGE, has, lacks, on_both, start_controllers};
+
+on_both! {
+    Needs::NOTHING;
+    a_replica_that_dies_half_way_undoes_nothing,
+}
 
 /// The most writes that a replica makes about one of these nodes, and one more.
 const WRITES: usize = 5;
@@ -124,12 +129,8 @@ async fn reserve(cluster: &Cluster) -> Controllers {
     controllers
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_replica_that_dies_half_way_undoes_nothing() {
-    let Some(cluster) = Cluster::start(false).await else {
-        return;
-    };
-    reserve(&cluster).await.stop().await;
+async fn a_replica_that_dies_half_way_undoes_nothing(cluster: &mut Cluster) {
+    reserve(cluster).await.stop().await;
 
     let all: Vec<String> = ["moved", "back", "bared"].into_iter().flat_map(names).collect();
     let budgets = all.iter().map(|name| {

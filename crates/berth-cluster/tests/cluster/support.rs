@@ -128,25 +128,11 @@ impl Cluster {
         Some(cluster)
     }
 
-<<<<<<< HEAD
     /// A client with connections of its own. They belong to the runtime that opens them, and go with it when it is killed.
     pub(crate) async fn fresh_client(&self) -> Client {
-        self.plane.client(&Identity::admin()).await.expect("a client")
+        self.plane.client(&Identity::admin()).await
     }
 
-    pub(crate) async fn install(&self, set: CrdSet) {
-        let api: Api<CustomResourceDefinition> = self.api();
-        for crd in crds(set) {
-            let name = crd.name_any();
-            api.create(&PostParams::default(), &crd)
-                .await
-                .expect("the API server takes the CRD");
-            let established = await_condition(api.clone(), &name, conditions::is_crd_established());
-            tokio::time::timeout(PATIENCE, established)
-                .await
-                .expect("in time")
-                .expect("established");
-=======
     async fn pools(&self) {
         for (name, selector, explicit) in [
             ("worker", WORKER, ""),
@@ -154,7 +140,6 @@ impl Cluster {
             ("storage", STORAGE, "tier=storage"),
         ] {
             self.pool(name, selector, explicit).await;
->>>>>>> 81c22ae (sim, cluster: one set of scenarios for the embedded API and the real one)
         }
     }
 
@@ -231,7 +216,7 @@ impl Cluster {
             "validatingadmissionpolicybindings",
             "validatingadmissionpolicies",
         ] {
-            let request = hyper::http::Request::delete(format!("{policies}/{kind}")).body(Vec::new());
+            let request = http::Request::delete(format!("{policies}/{kind}")).body(Vec::new());
             let deleted = self.client.request_text(request.expect("a request")).await;
             deleted.expect("deleted");
         }
