@@ -165,12 +165,14 @@ fn calm(value: &mut Value) {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "its callers make the value for it")]
 fn node(name: &str, labels: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
 }
 
 const NODES: &str = "/api/v1/nodes";
 
+#[expect(clippy::too_many_lines, reason = "a list of requests")]
 async fn administrators_are_answered(cluster: &mut Cluster) {
     let mut talk = Talk::with(cluster.client_of(&Identity::admin()).await);
     talk.create(NODES, node("n1", json!({"a": "1", "keep": "yes"}))).await;
@@ -304,8 +306,8 @@ async fn administrators_are_answered(cluster: &mut Cluster) {
             .collect();
         let more = list["metadata"]["remainingItemCount"].clone();
         if !list.is_null() {
-            let last = talk.text.trim_end().rfind('\n').expect("lines");
-            talk.text.truncate(last + 1);
+            let end = talk.text.trim_end().rfind('\n').expect("lines");
+            talk.text.truncate(end + 1);
             writeln!(talk.text, "  {names:?}, {more} more").expect("text");
         }
     }
@@ -415,6 +417,7 @@ async fn kubelets_are_answered(cluster: &mut Cluster) {
     talk.end("kubelets");
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of requests")]
 async fn custom_resources_are_answered(cluster: &mut Cluster) {
     let mut talk = Talk::with(cluster.client_of(&Identity::admin()).await);
     let berths = "/apis/berth.dev/v1alpha1/berths";

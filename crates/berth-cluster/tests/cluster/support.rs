@@ -111,15 +111,15 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// A cluster with Berth's resources and three pools; `None` where the programs of a real one are missing.
-    pub(crate) async fn start(place: On, needs: Needs) -> Option<Self> {
-        let cluster = Self::without_pools(place, needs).await?;
+    pub(crate) async fn start(on: On, needs: Needs) -> Option<Self> {
+        let cluster = Self::without_pools(on, needs).await?;
         cluster.pools().await;
         Some(cluster)
     }
 
     /// A cluster with Berth's resources; `None` where the programs of a real one are missing.
-    pub(crate) async fn without_pools(place: On, needs: Needs) -> Option<Self> {
-        let plane = Plane::start(place, needs).await?;
+    pub(crate) async fn without_pools(on: On, needs: Needs) -> Option<Self> {
+        let plane = Plane::start(on, needs).await?;
         log();
         let client = plane.client(&Identity::admin()).await;
         let cluster = Self { plane, client };

@@ -37,7 +37,7 @@ pub(crate) fn requested_node(request: &Value) -> Option<String> {
 }
 
 impl Cluster {
-    /// A kubelet reads the Secrets and ConfigMaps of the Pods on its node, and no others.
+    /// A kubelet reads the Secrets and `ConfigMaps` of the Pods on its node, and no others.
     pub(crate) fn check_related(&self, identity: &Identity, attempt: &Attempt<'_>) -> Result<(), Failure> {
         let node = identity.node().unwrap_or_default();
         if attempt.name.is_empty() {

@@ -45,7 +45,7 @@ fn what_is_wrong_is_told_in_the_words_of_kubernetes() {
         (
             json!({"size": 3, "name": "ABCD"}),
             vec![
-                "name: Invalid value: \"ABCD\": name in body should be at most 3 chars long",
+                "name: Too long: may not be more than 3 bytes",
                 "name: Invalid value: \"ABCD\": name in body should match '^[a-z]+$'",
             ],
         ),

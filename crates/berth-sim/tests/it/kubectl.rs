@@ -56,6 +56,8 @@ const BOAT: &str = "{apiVersion: example.dev/v1, kind: Boat, metadata: {name: b1
 async fn nodes_are_read_labelled_and_patched() {
     let Some(cluster) = Served::start().await else { return };
     assert_eq!(cluster.ok(&["apply", "-f", "-"], NODE).await, "node/n1 created\n");
+    // A new Node is tainted as not ready, which the manifest does not say.
+    assert_eq!(cluster.ok(&["apply", "-f", "-"], NODE).await, "node/n1 configured\n");
     assert_eq!(cluster.ok(&["apply", "-f", "-"], NODE).await, "node/n1 unchanged\n");
     let table = cluster.ok(&["get", "nodes"], "").await;
     let words: Vec<&str> = table.split_whitespace().collect();

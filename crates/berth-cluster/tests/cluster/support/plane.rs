@@ -102,8 +102,8 @@ impl Embedded {
 }
 
 impl Plane {
-    pub(crate) async fn start(place: On, needs: Needs) -> Option<Self> {
-        match place {
+    pub(crate) async fn start(on: On, needs: Needs) -> Option<Self> {
+        match on {
             On::Embedded => Some(Self::Embedded(Embedded::start(needs).await)),
             On::Real => {
                 let programs = Programs::for_test()?;
@@ -209,7 +209,7 @@ impl Plane {
                     arguments: Vec::new(),
                 };
                 let kubelet = Kubelet::start(programs, plane, options).await.expect("a kubelet");
-                Some(Machine::Real(kubelet))
+                Some(Machine::Real(Box::new(kubelet)))
             }
             Self::Embedded(embedded) => {
                 let fleet = embedded
@@ -237,7 +237,7 @@ async fn client(kubeconfig: Value) -> Client {
 
 /// A machine whose kubelet joins: a real kubelet, or a simulated machine.
 pub(crate) enum Machine {
-    Real(Kubelet),
+    Real(Box<Kubelet>),
     Simulated(String, Arc<Mutex<Fleet>>),
 }
 
