@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, future::Future, sync::Arc};
 
+use berth_site::ROUTER_LABEL;
 use futures::{StreamExt as _, future::join_all};
 use kube::{
     Api, Client, CustomResourceExt as _, ResourceExt as _,
@@ -20,9 +21,6 @@ use crate::{
     api::{Berth, LabelRule, MachineConfigPool},
     observe::plain,
 };
-
-/// The label with which the ingress operator says whose router a pod is.
-pub const ROUTER_LABEL: &str = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller";
 
 /// How many objects one answer of the API server holds.
 const PAGE: u32 = 500;

@@ -26,7 +26,7 @@ mod summary;
 mod view;
 
 pub use connect::{ConnectError, connect};
-pub use documents::{DocumentKind, ROUTER_LABEL, Snapshot, follow_documents, list_documents};
+pub use documents::{DocumentKind, Snapshot, follow_documents, list_documents};
 pub use request::request_node;
 pub use summary::{BerthSummary, PoolSummary, Summary, summarize, summary};
 pub use view::NodeView;

@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub use self::{
-    backends::check_backends,
+    backends::{check_backends, stray_backends},
     haproxy::{Server, haproxy_config},
     rewrite::{HELPER_PREFIX, Rewrite, meant_nodes, names_rule, rewrite},
     shard::{Shard, shard},
@@ -83,7 +83,8 @@ impl Default for Ports {
 }
 
 impl Ports {
-    fn all(self) -> [u16; 3] {
+    /// All three.
+    pub fn all(self) -> [u16; 3] {
         [self.http, self.https, self.stats]
     }
 }
@@ -463,7 +464,8 @@ fn between(
     problems
 }
 
-fn host_ports(controller: &IngressController, context: &IngressContext) -> Option<Ports> {
+/// The ports that routers of a controller take on their nodes; none where they are reached otherwise.
+pub fn host_ports(controller: &IngressController, context: &IngressContext) -> Option<Ports> {
     match controller.publishing {
         Some(Publishing::HostNetwork(ports)) => Some(ports),
         Some(Publishing::Other) => None,

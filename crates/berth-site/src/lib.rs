@@ -48,7 +48,9 @@ pub use network::{
     MacAddress, MacAddressError, Machine, MachineAddress, Network, NetworkRoute, ObservedNetwork, Oob, Platform,
     RangeKind, Release, ReleaseError, RemoteSite,
 };
-pub use placement::{EgressFindings, EgressIpDocument, IngressDocument, Placement, egress_context, egress_ips};
+pub use placement::{
+    EgressFindings, EgressIpDocument, IngressDocument, LiveTraffic, Placement, ROUTER_LABEL, egress_context, egress_ips,
+};
 pub use plan::{NodePlan, Plan, Presence, Reboot, Strategy, Totals, plan};
 pub use resolve::{Beaten, HostFacts, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject};
 pub use rule::{AtAdmission, ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};

@@ -1,16 +1,19 @@
 //! The site as placement sees it: documents and observed nodes become its input, its problems become findings.
 
+mod live;
+
 use std::{
     collections::{BTreeMap, HashMap},
     net::IpAddr,
+    ops::Range,
 };
 
 use berth_documents::{Diagnostic, Lint, SourceId, Span};
 use berth_labels::ConflictPolicy;
 use berth_placement::{
-    Capacity, EgressContext, EgressIp, EgressPlan, Hosting, IngressAnswer, IngressContext, IngressController,
-    LabelChanges, Moves, PlacementNode, Problem, ProblemKind, Taint, Traffic, check_backends, check_ingress, moves,
-    plan_egress, relabelled,
+    EgressContext, EgressIp, EgressPlan, Hosting, IngressAnswer, IngressContext, IngressController, LabelChanges,
+    Moves, PlacementNode, Problem, ProblemKind, Taint, Traffic, check_backends, check_ingress, moves, plan_egress,
+    relabelled, stray_backends,
 };
 
 use berth_pools::Membership;
@@ -23,6 +26,9 @@ use crate::{
     plan::{Strategy, plan},
     resolve::{Resolution, Resolver},
 };
+
+pub use self::live::{LiveTraffic, ROUTER_LABEL};
+use self::live::{observed_networks, observed_taints};
 
 /// An `IngressController` and where its fields are.
 #[derive(Clone, Debug)]
@@ -160,24 +166,7 @@ impl<'a> Placement<'a> {
             ..PlacementNode::default()
         };
         match live.map(|node| &node.network).filter(|network| network.is_known()) {
-            Some(network) => {
-                node.primary.clone_from(&network.primary);
-                node.secondary = network
-                    .host
-                    .iter()
-                    .filter(|address| !network.primary.contains(address))
-                    .copied()
-                    .collect();
-                node.addresses.clone_from(&network.addresses);
-                if let Some(cloud) = &network.cloud {
-                    node.primary.clone_from(&cloud.networks);
-                    node.capacity = Some(Capacity {
-                        total: cloud.capacity,
-                        ipv4: cloud.capacity_ipv4,
-                        ipv6: cloud.capacity_ipv6,
-                    });
-                }
-            }
+            Some(network) => observed_networks(&mut node, network),
             None => documented_networks(&mut node, live, machine),
         }
         if node.remote_site.is_none() {
@@ -207,12 +196,7 @@ impl<'a> Placement<'a> {
         masters_schedulable: bool,
     ) -> Vec<Taint> {
         if let Some(live) = live {
-            let taints = live.taints.iter().map(|taint| Taint {
-                key: taint.key.clone(),
-                value: taint.value.clone(),
-                effect: taint.effect.clone(),
-            });
-            return taints.collect();
+            return observed_taints(live);
         }
         let berth = self
             .site
@@ -273,10 +257,20 @@ impl<'a> Placement<'a> {
         let Some(document) = self.site.ingress_controllers.get(controller) else {
             return Vec::new();
         };
-        let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         check_backends(text, &self.nodes, &document.controller, answer, &self.ingress_context())
             .into_iter()
-            .map(|(range, problem)| finding(&problem, Span::new(source, small(range.start), small(range.end))))
+            .map(|(range, problem)| finding(&problem, span_in(source, &range)))
+            .collect()
+    }
+
+    /// Sections of an `HAProxy` configuration that reach no router of any controller.
+    pub fn stray_backends(&self, answers: &[IngressAnswer], source: SourceId, text: &str) -> Vec<Diagnostic> {
+        let documents = self.site.ingress_controllers.iter();
+        let controllers: Vec<IngressController> = documents.map(|document| document.controller.clone()).collect();
+        let problems = stray_backends(text, &self.nodes, &controllers, answers, &self.ingress_context());
+        problems
+            .into_iter()
+            .map(|(range, problem)| finding(&problem, span_in(source, &range)))
             .collect()
     }
 
@@ -379,7 +373,8 @@ impl<'a> Placement<'a> {
 }
 
 impl IngressDocument {
-    fn span_of(&self, kind: ProblemKind) -> Span {
+    /// The place of what a problem of this kind is about.
+    pub fn span_of(&self, kind: ProblemKind) -> Span {
         let spans = self.spans;
         let span = match kind {
             ProblemKind::IngressReplicas => spans.replicas.or(spans.selector),
@@ -478,6 +473,11 @@ fn masters_schedulable(site: &Site, resolutions: &[Resolution]) -> bool {
             .count();
         workers < 2
     })
+}
+
+fn span_in(source: SourceId, range: &Range<usize>) -> Span {
+    let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    Span::new(source, small(range.start), small(range.end))
 }
 
 fn finding(problem: &Problem, span: Span) -> Diagnostic {

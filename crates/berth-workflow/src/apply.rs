@@ -4,6 +4,7 @@ mod split;
 
 use std::{collections::HashMap, time::Duration};
 
+use berth_site::LiveTraffic;
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Api, Client,
@@ -16,6 +17,7 @@ use crate::{
     node_labels::{LabelDiff, NodeState, Refusal, Requested, label_diff},
     outcome::Outcome,
     strategy::{LabelPolicy, Strategy},
+    traffic::live_traffic,
 };
 
 /// Nodes in one answer of a list: few enough for the API server to take its time for others.
@@ -281,6 +283,13 @@ impl NodeClient {
                 _ => return Ok(found),
             }
         }
+    }
+
+    /// What carries traffic in the cluster, and where it is; or why that cannot be read.
+    pub(crate) async fn traffic(&self) -> Result<LiveTraffic, String> {
+        live_traffic(&self.api.clone().into_client())
+            .await
+            .map_err(|error| told(&error))
     }
 
     /// Makes the labels of a Node follow what is requested: all of it, or nothing.

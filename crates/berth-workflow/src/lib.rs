@@ -23,6 +23,7 @@ mod request;
 mod site;
 mod strategy;
 mod submit;
+mod traffic;
 
 pub use apply::{ApplyError, NodeClient, Patience};
 pub use declared::{Declaration, DynamicLabels, declared};
@@ -34,3 +35,4 @@ pub use request::{ACTION_NAMES, Caller, RelabelRequest, TaskRequest};
 pub use site::SiteSnapshot;
 pub use strategy::{LabelPolicy, Strategy, UnknownStrategy};
 pub use submit::{DeploymentConfiguration, Preview, PreviewNode, SubmitError, Workflow, WorkflowOptions};
+pub use traffic::MovesFrom;

@@ -8,12 +8,13 @@ use std::{
 use berth_documents::{Severity, Sources, deckhand::Query, parse};
 use berth_labels::Flavour;
 use berth_repository::{Configdocs, Error, Level, ValidationMessage, site_texts};
-use berth_site::{LabelChanges, Placement, Resolution, Resolver, Site, load};
+use berth_site::{LabelChanges, LiveTraffic, Placement, Resolution, Resolver, Site, load};
 use serde_json::{Value, json};
 
 use crate::{
     declared::{Declaration, DynamicLabels, declared},
     node_labels::NodeState,
+    traffic::MovesFrom,
 };
 
 /// Shipyard's own document, which says how to run its workflows.
@@ -82,14 +83,36 @@ impl SiteSnapshot {
         Resolver::new(&self.site, self.flavour)
     }
 
-    /// Which egress addresses and routers would move by these changes, one sentence each. Labels are those of the live nodes,
-    /// networks and addresses those of the documents.
-    pub fn moves(&self, live: &HashMap<String, NodeState>, mut changes: BTreeMap<String, LabelChanges>) -> Vec<String> {
-        if self.site.egress_ips.is_empty() && self.site.ingress_controllers.is_empty() {
-            return Vec::new();
+    /// Which egress addresses and routers would move by these changes, one sentence each, and how that is known.
+    ///
+    /// What the cluster shows counts: where its addresses and routers are, and the networks of its nodes. Where it shows nothing,
+    /// labels are those of the live nodes, networks and addresses those of the documents.
+    pub fn moves(
+        &self,
+        live: &HashMap<String, NodeState>,
+        mut changes: BTreeMap<String, LabelChanges>,
+        shown: Result<LiveTraffic, String>,
+    ) -> (Vec<String>, MovesFrom) {
+        let carries = |site: &Site| !(site.egress_ips.is_empty() && site.ingress_controllers.is_empty());
+        let (shown, reason) = match shown {
+            Ok(shown) if carries(&shown.site) || !shown.hosting.routers.is_empty() => (Some(shown), None),
+            Ok(_) => (
+                None,
+                Some("the cluster has no EgressIP and no ingress controller".to_owned()),
+            ),
+            Err(error) => (None, Some(format!("what the cluster has cannot be read: {error}"))),
+        };
+        if shown.is_none() && !carries(&self.site) {
+            return (
+                Vec::new(),
+                reason.map_or(MovesFrom::Cluster, |reason| MovesFrom::Simulation { reason }),
+            );
         }
         let resolver = self.resolver();
         let mut placement = Placement::now(&resolver, &resolver.resolve_all());
+        if let Some(shown) = &shown {
+            placement.observe(shown);
+        }
         for node in &mut placement.nodes {
             match live.get(&node.name) {
                 Some(state) => node.labels.clone_from(&state.labels),
@@ -97,7 +120,24 @@ impl SiteSnapshot {
             }
         }
         placement.note_reboots(&mut changes);
-        placement.moves(&changes, None).sentences()
+        match shown {
+            None => {
+                let reason = reason.unwrap_or_default();
+                let moves = placement.moves(&changes, None).sentences();
+                (moves, MovesFrom::Simulation { reason })
+            }
+            Some(shown) => {
+                let moves = placement.live_moves(&changes, &shown).sentences();
+                let simulated = shown.site.egress_ips.is_empty() && !self.site.egress_ips.is_empty();
+                let reason = "the cluster has no EgressIP: where its addresses would be is simulated".to_owned();
+                let from = if simulated {
+                    MovesFrom::Simulation { reason }
+                } else {
+                    MovesFrom::Cluster
+                };
+                (moves, from)
+            }
+        }
     }
 
     /// What is missing when Shipyard's own document is asked for, in Shipyard's words.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, net::IpAddr, ops::Range};
 
-use super::{IngressAnswer, IngressContext, IngressController, NAMED, Ports, Publishing};
+use super::{IngressAnswer, IngressContext, IngressController, NAMED, Ports, host_ports};
 use crate::{
     node::PlacementNode,
     problem::{Problem, ProblemKind},
@@ -45,10 +45,8 @@ pub fn check_backends(
     answer: &IngressAnswer,
     context: &IngressContext,
 ) -> Vec<(Range<usize>, Problem)> {
-    let ports = match controller.publishing {
-        Some(Publishing::HostNetwork(ports)) => ports,
-        None if context.host_network => Ports::default(),
-        _ => return Vec::new(),
+    let Some(ports) = host_ports(controller, context) else {
+        return Vec::new();
     };
     let usable: Vec<&PlacementNode> = answer.usable.iter().filter_map(|index| nodes.get(*index)).collect();
     let own = |address: IpAddr| usable.iter().any(|node| has(node, address));
@@ -68,6 +66,53 @@ pub fn check_backends(
     for backend in &backends {
         members(controller, nodes, &usable, backend, &mut problems);
         health(backend, ports, &mut problems);
+    }
+    problems
+}
+
+/// Sections that send to the ports of routers on nodes of the cluster, none of which may run a router of any controller: whoever asks
+/// there gets no answer.
+pub fn stray_backends(
+    config: &str,
+    nodes: &[PlacementNode],
+    controllers: &[IngressController],
+    answers: &[IngressAnswer],
+    context: &IngressContext,
+) -> Vec<(Range<usize>, Problem)> {
+    let ports: BTreeSet<u16> = controllers
+        .iter()
+        .filter_map(|controller| host_ports(controller, context))
+        .flat_map(|ports| [ports.http, ports.https])
+        .collect();
+    let usable: Vec<&PlacementNode> = answers
+        .iter()
+        .flat_map(|answer| &answer.usable)
+        .filter_map(|index| nodes.get(*index))
+        .collect();
+    // Where a selector cannot be read nobody knows where its routers are.
+    if usable.is_empty() || answers.iter().any(|answer| answer.error.is_some()) {
+        return Vec::new();
+    }
+    let mut problems = Vec::new();
+    for backend in sections(config) {
+        let targets = || {
+            let asked = |server: &&Target| server.port.is_some_and(|port| ports.contains(&port));
+            backend.servers.iter().filter(asked).filter_map(|server| server.address)
+        };
+        let whose = |address: IpAddr| nodes.iter().find(|node| has(node, address));
+        let Some(node) = targets().find_map(whose) else {
+            continue;
+        };
+        if targets().any(|address| usable.iter().any(|node| has(node, address))) {
+            continue;
+        }
+        let message = format!(
+            "`{}` sends to `{}` and to no node on which a router may run",
+            backend.name, node.name
+        );
+        let names: Vec<&str> = usable.iter().take(NAMED).map(|node| node.name.as_str()).collect();
+        let help = format!("routers may run on {}", names.join(", "));
+        problems.push((backend.at.clone(), problem(message, help)));
     }
     problems
 }

@@ -14,6 +14,7 @@ use crate::{
     request::{RelabelRequest, TaskRequest},
     site::{SiteSnapshot, Targets},
     strategy::Strategy,
+    traffic::MovesFrom,
 };
 
 /// What an action would do, node by node. Nothing is kept and nothing is written.
@@ -30,6 +31,8 @@ pub struct Preview {
     pub held: Option<String>,
     /// Which egress addresses and routers would move, one sentence each. Connections through them break.
     pub moves: Vec<String>,
+    /// How that is known.
+    pub moves_from: MovesFrom,
 }
 
 /// What would come of one node.
@@ -110,11 +113,14 @@ impl Workflow {
             });
         }
         let held = (!allow_mass_removal).then(|| brake.check().err()).flatten();
+        let shown = self.nodes().traffic().await;
+        let (moves, moves_from) = site.moves(&live, changes, shown);
         Ok(Preview {
             revision: site.revision,
             strategy,
             nodes,
-            moves: site.moves(&live, changes),
+            moves,
+            moves_from,
             held: held.map(|too_many: TooMany| too_many.to_string()),
         })
     }

@@ -4,11 +4,11 @@ mod report;
 
 use std::{collections::BTreeMap, io::Read};
 
-use berth_cluster::{DocumentKind, ROUTER_LABEL, connect, list_documents};
-use berth_documents::{Document, Node, Severity, Sources};
+use berth_cluster::{DocumentKind, connect, list_documents};
+use berth_documents::{Severity, Sources};
 use berth_labels::{LabelKey, LabelValue};
-use berth_placement::{HostedAddress, Hosting, LabelChanges, Moves, RunningRouter, moves};
-use berth_site::{EgressIpDocument, Placement, Resolver, load};
+use berth_placement::{Hosting, LabelChanges, Moves, moves};
+use berth_site::{LiveTraffic, Placement, Resolver};
 use serde_json::Value;
 
 use self::report::VerifyReport;
@@ -164,7 +164,7 @@ fn text(object: &Value) -> (String, String) {
 fn hosting(texts: Texts, printer: &mut Printer<'_>) -> Result<Hosting, Failure> {
     let mut sources = Sources::new();
     let (documents, mut diagnostics) = parse_all(&mut sources, texts);
-    let (observed, findings) = load(&sources, &documents);
+    let (live, findings) = LiveTraffic::read(&sources, &documents);
     diagnostics.extend(findings);
     diagnostics.retain(|diagnostic| diagnostic.severity() == Severity::Error);
     if !diagnostics.is_empty() {
@@ -174,39 +174,7 @@ fn hosting(texts: Texts, printer: &mut Printer<'_>) -> Result<Hosting, Failure> 
             hint: Some("`--observed` takes what `kubectl get egressip -o yaml` prints".to_owned()),
         });
     }
-    Ok(Hosting {
-        addresses: observed.egress_ips.iter().flat_map(hosted).collect(),
-        routers: documents.iter().filter_map(router).collect(),
-    })
-}
-
-fn hosted(object: &EgressIpDocument) -> impl Iterator<Item = HostedAddress> {
-    object.status.iter().map(|(node, address)| HostedAddress {
-        egress_ip: object.name.value.to_string(),
-        address: address.value.clone(),
-        node: node.clone(),
-    })
-}
-
-fn router(document: &Document) -> Option<RunningRouter> {
-    if document.kind() != "Pod" {
-        return None;
-    }
-    let controller = document.labels()?.get(ROUTER_LABEL)?.as_str()?;
-    // A pod that has ended serves nobody; its successor is another pod.
-    let phase = document.root.at(&["status", "phase"]).and_then(Node::as_str);
-    if matches!(phase, Some("Succeeded" | "Failed")) {
-        return None;
-    }
-    Some(RunningRouter {
-        pod: document.name()?.0.to_owned(),
-        controller: controller.to_owned(),
-        node: document
-            .root
-            .at(&["spec", "nodeName"])
-            .and_then(Node::as_str)
-            .map(str::to_owned),
-    })
+    Ok(live.hosting)
 }
 
 fn label_changes(relabel: &[Relabel], now: &Placement<'_>) -> Result<BTreeMap<String, LabelChanges>, Failure> {

@@ -161,6 +161,18 @@ impl Forecast {
     }
 }
 
+impl Forecast {
+    /// What stands above the list of moves: whether they begin with what the cluster shows.
+    fn heading(&self) -> String {
+        let part = |key: &str| self.0.pointer(&format!("/moves_from/{key}")).and_then(Value::as_str);
+        match (part("source"), part("reason")) {
+            (Some("cluster"), _) => "\nwhat would move, from where the cluster has it now:\n".to_owned(),
+            (_, Some(reason)) => format!("\nwhat would move, as OVN-Kubernetes is simulated ({reason}):\n"),
+            _ => "\nwhat would move:\n".to_owned(),
+        }
+    }
+}
+
 impl Serialize for Forecast {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
@@ -194,7 +206,9 @@ impl Report for Forecast {
         }
         let moves = self.0.get("moves").and_then(Value::as_array).into_iter().flatten();
         for (number, sentence) in moves.filter_map(Value::as_str).enumerate() {
-            text.push_str(if number == 0 { "\nwhat would move:\n" } else { "" });
+            if number == 0 {
+                text.push_str(&self.heading());
+            }
             text.extend(["- ", sentence, "\n"]);
         }
         text.push_str("\nthis is a dry run: nothing was changed\n");

@@ -97,6 +97,7 @@ fn preview_json(request: &RelabelRequest, preview: &Preview) -> Value {
         "nodes": nodes,
         "findings": preview.held.iter().collect::<Vec<_>>(),
         "moves": preview.moves,
+        "moves_from": preview.moves_from,
     })
 }
 

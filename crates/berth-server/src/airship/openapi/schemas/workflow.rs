@@ -70,6 +70,11 @@ pub(super) fn all() -> Map<String, Value> {
                 "nodes": list("NodeOutcome"),
                 "findings": strings(),
                 "moves": strings(),
+                "moves_from": {
+                    "type": "object",
+                    "description": "How it is known what would move: from what the cluster shows, or by OVN-Kubernetes' assignment, simulated.",
+                    "properties": {"source": {"enum": ["cluster", "simulation"]}, "reason": text()},
+                },
             },
         },
         "Progress": {
