@@ -15,7 +15,8 @@ use crate::{
     lints,
     nmstate::{NmState, nmstate},
     rules::{hostname_problem, label_problem},
-    target::Target,
+    target::{LABEL_VARIABLE, Target},
+    ztp::{BootLabels, ZtpOptions},
 };
 
 /// A machine's part in the cluster, as Assisted Service calls it.
@@ -91,7 +92,12 @@ struct PoolConfig {
 }
 
 /// Describes every machine of the site.
-pub(crate) fn hosts(target: &Target<'_>, resolver: &Resolver<'_>, findings: &mut Vec<Diagnostic>) -> Hosts {
+pub(crate) fn hosts(
+    target: &Target<'_>,
+    resolver: &Resolver<'_>,
+    options: &ZtpOptions,
+    findings: &mut Vec<Diagnostic>,
+) -> Hosts {
     let mut hosts = Hosts::default();
     let mut later: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     let mut configs: BTreeMap<String, PoolConfig> = BTreeMap::new();
@@ -118,6 +124,8 @@ pub(crate) fn hosts(target: &Target<'_>, resolver: &Resolver<'_>, findings: &mut
             labels: resolution.label_set(),
             flavour: resolver.flavour(),
             remote: host.remote,
+            role: host.role,
+            when: options.boot_labels,
         };
         host.ignition = question.answer(config, &mut hosts, &mut later, findings);
         hosts.hosts.push(host);
@@ -275,6 +283,8 @@ struct Question<'a> {
     labels: LabelSet,
     flavour: Flavour,
     remote: bool,
+    role: Role,
+    when: BootLabels,
 }
 
 impl Question<'_> {
@@ -287,14 +297,12 @@ impl Question<'_> {
         findings: &mut Vec<Diagnostic>,
     ) -> Option<String> {
         let name = &*self.machine.name.value;
-        let first = self.target.reads_labels_from();
-        if self.target.release < first {
-            // Said once for all hosts: notes are kept apart by their text.
-            hosts.note(format!(
-                "kubelets of {} do not read {KUBELET_ENV_VARIABLE}, which came with {first}: no override is made, and labels come after \
-                 a node is Ready, by the installer",
-                self.target.release
-            ));
+        if self.when == BootLabels::Never {
+            hosts.note("no override is made, as asked for: labels come after a node is Ready, by the installer");
+            return None;
+        }
+        // A unit among the documents is the operator's of some release, and not of the one that is installed.
+        if self.when == BootLabels::Auto && !self.is_read(hosts) {
             return None;
         }
         let mut refuse = |error: &dyn std::fmt::Display| {
@@ -359,6 +367,38 @@ impl Question<'_> {
             return None;
         }
         Some(line(&made.config))
+    }
+
+    /// Whether kubelets of the release read the file, as far as that is known. Said once for all hosts: notes are kept apart by
+    /// their text.
+    fn is_read(&self, hosts: &mut Hosts) -> bool {
+        let (role, release) = (self.role.as_str(), self.target.release);
+        let Some(first) = self.target.reads_labels_from(self.role) else {
+            hosts.note(format!(
+                "the kubelet's unit of an {role} does not read {KUBELET_ENV_VARIABLE}: no override is made, and labels come after a \
+                 node is Ready, by the installer"
+            ));
+            return false;
+        };
+        // What is known of bare-metal workers is known for certain.
+        let assumed = first == LABEL_VARIABLE;
+        if release >= first {
+            if assumed {
+                hosts.note(format!(
+                    "it is assumed that kubelets of role {role} read {KUBELET_ENV_VARIABLE} from {first} on: the operator's change was \
+                     made while {first} was written, and no release note names it. Where kubelet.service of the cluster lacks it, say \
+                     `--boot-labels never`"
+                ));
+            }
+            return true;
+        }
+        let guess = if assumed { ", as is assumed" } else { "" };
+        hosts.note(format!(
+            "kubelets of role {role} do not read {KUBELET_ENV_VARIABLE} in {release}, which came with {first}{guess}: no override is \
+             made, and labels come after a node is Ready, by the installer. Where the cluster's kubelet.service has the variable, say \
+             `--boot-labels always`"
+        ));
+        false
     }
 
     /// The file with the labels hides what the platform's detection puts into the variable.

@@ -24,9 +24,9 @@ mod site_config;
 mod target;
 mod ztp;
 
-pub use check::{CheckOptions, check};
+pub use check::{CheckOptions, Declared, check};
 pub use lints::LINTS;
 pub use manifest::{Manifest, Stage};
 pub use node_manifest::{NodeManifestError, node_manifest};
 pub use site_config::{Converted, convert, is_site_config};
-pub use ztp::{Form, Manifests, ZtpInput, ZtpOptions, manifests};
+pub use ztp::{BootLabels, Form, Manifests, ZtpInput, ZtpOptions, declared, manifests};

@@ -152,7 +152,7 @@ is not empty, the default router may land there too.
 "
 STALE_LABEL Warning "ztp-stale-label" "a label on a host that the site does not declare"
 "The annotation stays when the label leaves the site's documents, and the next installation of the machine gets the label
-again. Removing the annotation does not remove the label from a Node.
+again. Removing the annotation does not remove the label from a Node: `berth ztp check --against DIR` names such labels.
 "
 HIDDEN_ANNOTATIONS Warning "ztp-hidden-annotations" "annotations of a node hide those of the cluster"
 "In a ClusterInstance the annotations or labels that a node has for a kind replace the cluster's for that kind; they are
@@ -160,9 +160,14 @@ not merged. Repeat at the node what it needs.
 "
 FROZEN Warning "ztp-frozen" "a change that the hub refuses after the installation"
 "Once its cluster is installed, a ClusterInstance refuses changes of nodeLabels, role and ignitionConfigOverride (`detected
-unauthorized changes in immutable fields`); extraAnnotations and extraLabels stay free. `berth ztp check` compares with the
-site's documents (`-f`) where the object says that it is provisioned. Labels of Nodes that are there are changed in their own
-cluster: `berth plan`, or the controller.
+unauthorized changes in immutable fields`); extraAnnotations and extraLabels stay free. While it is being installed it refuses
+every change. An AgentClusterInstall is frozen from the start of its installation on, and what the annotations of a
+BareMetalHost say is not stored any more.
+
+`berth ztp check` sees such a change in four ways: `--against DIR` compares with the manifests that the hub has; an exported
+ClusterInstance carries the spec that the operator saw last; exported Agents say what they were installed with; and `-f SITE`
+compares with what the site wants. Labels of Nodes that are there are changed in their own cluster: `berth plan`, or the
+controller.
 "
 OVERRIDE Error "ztp-override" "an Ignition override that the service refuses"
 "The service reads overrides as Ignition 3.2.0, then 3.1.0. Without `ignition.version`, or with another one, the host is not
@@ -191,6 +196,11 @@ ROUTER_PLACEMENT Warning "ztp-router-placement" "an ingress controller whose rou
 remote-worker label is empty, so a shard for them stays Pending; two controllers on one node need different ports; routers
 on the control plane need a toleration; a domain below apps.CLUSTER is answered with the default ingress address on the nodes.
 `berth ingress check` says more.
+"
+BACKENDS Warning "ztp-backends" "a load balancer that does not fit the routers behind it"
+"A load balancer in front of the routers needs a server for every node on which a router may run and for no other, and asks each
+for http://NODE:1936/healthz/ready (or the controller's statsPort): without it, connections go to nodes without a router. Files
+ending in .cfg among the manifests are read as HAProxy configurations.
 "
 EGRESS Warning "ztp-egress" "an egress address that no host can have"
 "An egress address is a plain IP address in a network of a host labelled `k8s.ovn.org/egress-assignable`, and belongs to

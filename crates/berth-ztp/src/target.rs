@@ -5,13 +5,13 @@ use std::net::IpAddr;
 use berth_documents::Diagnostic;
 use berth_site::{Cluster, LoadBalancer, Machine, Network, Platform, Release, Site};
 
-use crate::{lints, ztp::ZtpOptions};
+use crate::{host::Role, lints, ztp::ZtpOptions};
 
 /// The first release whose nodes find out by themselves that they are remote.
 pub(crate) const DETECTS_REMOTE: Release = Release { major: 4, minor: 13 };
 
-/// The first release whose kubelet unit reads the label variable on platforms without VIPs of their own. On bare metal it came with the
-/// detection of remote workers.
+/// The first release whose kubelet units read the label variable on all machines but arbiters. Those of bare-metal workers got it with
+/// the detection of remote workers. No release note says it: the change was made while 4.19 was written (decision 0017).
 pub(crate) const LABEL_VARIABLE: Release = Release { major: 4, minor: 19 };
 
 /// The first release that Assisted Service installs behind a load balancer of the user's.
@@ -140,12 +140,12 @@ impl<'a> Target<'a> {
         self.release >= DETECTS_REMOTE && self.cluster.platform == Platform::BareMetal && self.moves_vips()
     }
 
-    /// The first release whose kubelets take labels from the file that Berth writes.
-    pub(crate) fn reads_labels_from(&self) -> Release {
-        if self.cluster.platform == Platform::BareMetal {
-            DETECTS_REMOTE
-        } else {
-            LABEL_VARIABLE
+    /// The first release whose kubelets of a role take labels from the file that Berth writes; none where no unit does.
+    pub(crate) fn reads_labels_from(&self, role: Role) -> Option<Release> {
+        match (self.cluster.platform, role) {
+            (_, Role::Arbiter) => None,
+            (Platform::BareMetal, Role::Worker) => Some(DETECTS_REMOTE),
+            _ => Some(LABEL_VARIABLE),
         }
     }
 

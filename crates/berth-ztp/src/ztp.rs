@@ -1,12 +1,13 @@
 //! From a site to the manifests of its installation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use berth_documents::{Diagnostic, Severity};
 use berth_site::{LoadBalancer, Release, Resolver};
 use serde_json::{Value, json};
 
 use crate::{
+    check::Declared,
     cluster_instance::cluster_instance,
     extra::extra,
     host::{Hosts, Role, hosts, listed},
@@ -26,6 +27,18 @@ pub enum Form {
     ClusterInstance,
 }
 
+/// When overrides carry the boot labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BootLabels {
+    /// Where the kubelet's unit reads them, by role, platform and release.
+    #[default]
+    Auto,
+    /// On all machines.
+    Always,
+    /// On none: labels come when a node is Ready.
+    Never,
+}
+
 /// What the documents do not say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZtpOptions {
@@ -35,6 +48,8 @@ pub struct ZtpOptions {
     pub release: Option<Release>,
     /// Remote machines at day 0 by validations that do not block, although nobody supports it.
     pub unsupported: bool,
+    /// When overrides carry the boot labels.
+    pub boot_labels: BootLabels,
     /// The Secret with the pull secret.
     pub pull_secret: String,
     /// The `ClusterImageSet`; without it, one named after the release.
@@ -49,6 +64,7 @@ impl Default for ZtpOptions {
             form: Form::Raw,
             release: None,
             unsupported: false,
+            boot_labels: BootLabels::Auto,
             pull_secret: "pull-secret".to_owned(),
             image_set: None,
             ssh_public_key: None,
@@ -90,7 +106,7 @@ pub fn manifests(input: &ZtpInput<'_>) -> Manifests {
     let Some(target) = Target::of(input.resolver.site(), input.options, &mut answer.diagnostics) else {
         return answer;
     };
-    let mut hosts = hosts(&target, input.resolver, &mut answer.diagnostics);
+    let mut hosts = hosts(&target, input.resolver, input.options, &mut answer.diagnostics);
     control_plane(&target, &hosts, &mut answer.diagnostics);
     remote(&target, &mut hosts);
     let extra = extra(&target, &mut hosts, input.ingress_controllers, &mut answer.diagnostics);
@@ -113,6 +129,33 @@ pub fn manifests(input: &ZtpInput<'_>) -> Manifests {
         answer.manifests = manifests;
     }
     answer
+}
+
+/// What the site wants of each host, for [`check`](crate::check). Roles and overrides are known where manifests can be made.
+pub fn declared(input: &ZtpInput<'_>) -> BTreeMap<String, Declared> {
+    let mut all: BTreeMap<String, Declared> = input
+        .resolver
+        .resolve_all()
+        .iter()
+        .map(|resolution| {
+            let labels = resolution.label_set().to_map();
+            let declared = Declared {
+                labels,
+                ..Declared::default()
+            };
+            (resolution.node.to_string(), declared)
+        })
+        .collect();
+    let mut findings = Vec::new();
+    let target = Target::of(input.resolver.site(), input.options, &mut findings);
+    let made = target.map(|target| hosts(&target, input.resolver, input.options, &mut findings));
+    for host in made.into_iter().flat_map(|hosts| hosts.hosts) {
+        if let Some(declared) = all.get_mut(&host.name) {
+            declared.role = Some(host.role.as_str().to_owned());
+            declared.ignition = host.ignition;
+        }
+    }
+    all
 }
 
 fn control_plane(target: &Target<'_>, hosts: &Hosts, findings: &mut Vec<Diagnostic>) {

@@ -95,7 +95,7 @@ pub(crate) use self::{
         ActionsArgs, ControlArgs, DescribeArgs, PauseArgs, RelabelArgs, ResumeArgs, RetryArgs, SiteActionArgs,
         SiteActionCommand, SiteActionRecordArgs, StopArgs, StrategyName,
     },
-    ztp::{FormName, ZtpArgs, ZtpCheckArgs, ZtpCommand},
+    ztp::{BootLabelsName, FormName, ZtpArgs, ZtpCheckArgs, ZtpCommand},
 };
 
 /// Gives every Kubernetes node its labels and its pool before it boots.

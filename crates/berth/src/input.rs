@@ -20,7 +20,10 @@ pub(crate) use self::fingerprint::Fingerprint;
 /// The name under which standard input appears in findings.
 pub(crate) const STDIN_NAME: &str = "<stdin>";
 
-const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+const EXTENSIONS: &[&str] = &["yaml", "yml", "json"];
+
+/// How configurations of load balancers end.
+pub(crate) const CONFIGURATION: &str = "cfg";
 
 /// One file as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,8 +68,17 @@ pub(crate) enum InputError {
 ///
 /// A file that is reached twice is read once: two copies of a document would be reported as duplicates.
 pub(crate) fn read(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Vec<InputFile>, Vec<InputError>> {
+    read_files(paths, stdin, EXTENSIONS)
+}
+
+fn read_files(
+    paths: &[PathBuf],
+    stdin: &mut dyn Read,
+    extensions: &'static [&'static str],
+) -> Result<Vec<InputFile>, Vec<InputError>> {
     let mut reader = Reader {
         stdin,
+        extensions,
         stdin_read: false,
         seen: BTreeSet::new(),
         files: Vec::new(),
@@ -84,8 +96,20 @@ pub(crate) fn read(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Vec<InputF
 
 /// Reads all paths and accepts nothing but text.
 pub(crate) fn read_text(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Vec<(String, String)>, Vec<InputError>> {
+    only_text(read(paths, stdin)?)
+}
+
+/// The same with the configurations of load balancers in folders.
+pub(crate) fn read_with_configurations(
+    paths: &[PathBuf],
+    stdin: &mut dyn Read,
+) -> Result<Vec<(String, String)>, Vec<InputError>> {
+    only_text(read_files(paths, stdin, &["yaml", "yml", "json", CONFIGURATION])?)
+}
+
+fn only_text(files: Vec<InputFile>) -> Result<Vec<(String, String)>, Vec<InputError>> {
     let (mut texts, mut errors) = (Vec::new(), Vec::new());
-    for InputFile { name, text } in read(paths, stdin)? {
+    for InputFile { name, text } in files {
         match text {
             Ok(text) => texts.push((name, text)),
             Err(source) => errors.push(InputError::NotText { path: name, source }),
@@ -96,6 +120,8 @@ pub(crate) fn read_text(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Vec<(
 
 struct Reader<'a> {
     stdin: &'a mut dyn Read,
+    /// How the files end that are read in folders.
+    extensions: &'static [&'static str],
     stdin_read: bool,
     /// Canonical paths of what was read. Folders are here too, which ends symlink loops.
     seen: BTreeSet<PathBuf>,
@@ -191,10 +217,15 @@ impl Reader<'_> {
                         self.walk(&path, found);
                     }
                 }
-                Ok(metadata) if metadata.is_file() && is_document(&path) => found.push(path),
+                Ok(metadata) if metadata.is_file() && self.is_wanted(&path) => found.push(path),
                 Ok(_) => {}
             }
         }
+    }
+
+    fn is_wanted(&self, path: &Path) -> bool {
+        let extension = path.extension();
+        extension.is_some_and(|extension| self.extensions.iter().any(|known| extension == *known))
     }
 
     /// Whether the path was not met before. A path that cannot be made canonical is read, and fails there.
@@ -204,11 +235,6 @@ impl Reader<'_> {
             Err(_) => true,
         }
     }
-}
-
-fn is_document(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known))
 }
 
 fn unreadable(path: &Path, error: io::Error) -> InputError {

@@ -2,128 +2,31 @@
 
 use std::net::IpAddr;
 
-use berth_documents::{Document, Node, Span};
+use berth_documents::{Node, Span};
 use berth_site::Release;
 use ipnet::IpNet;
 
 use super::{
     CheckOptions, Findings,
-    hosts::{config_files, config_role},
-    model::{ClusterView, HostView, Hub, Kind, Text, annotation, name, text_at},
+    ignition::pool_file,
+    model::{ClusterView, HostView, Hub, Kind, Text, name},
+    placement::default_replicas,
+    validations::service_list,
 };
 use crate::{
     lints,
-    names::SERVICE_CONFIG,
     target::{DETECTS_REMOTE, USER_MANAGED_LB},
 };
-
-/// Host validations of the service.
-const HOST_VALIDATIONS: &[&str] = &[
-    "connected",
-    "media-connected",
-    "has-inventory",
-    "inventory-not-fully-truncated",
-    "has-min-cpu-cores",
-    "has-min-valid-disks",
-    "has-min-memory",
-    "machine-cidr-defined",
-    "has-cpu-cores-for-role",
-    "has-memory-for-role",
-    "hostname-unique",
-    "hostname-valid",
-    "belongs-to-machine-cidr",
-    "belongs-to-majority-group",
-    "valid-platform-network-settings",
-    "ntp-synced",
-    "time-synced-between-host-and-service",
-    "container-images-available",
-    "lso-requirements-satisfied",
-    "ocs-requirements-satisfied",
-    "odf-requirements-satisfied",
-    "lvm-requirements-satisfied",
-    "cnv-requirements-satisfied",
-    "mce-requirements-satisfied",
-    "mtv-requirements-satisfied",
-    "osc-requirements-satisfied",
-    "sufficient-installation-disk-speed",
-    "sufficient-network-latency-requirement-for-role",
-    "sufficient-packet-loss-requirement-for-role",
-    "has-default-route",
-    "api-domain-name-resolved-correctly",
-    "api-int-domain-name-resolved-correctly",
-    "apps-domain-name-resolved-correctly",
-    "compatible-with-cluster-platform",
-    "dns-wildcard-not-configured",
-    "disk-encryption-requirements-satisfied",
-    "non-overlapping-subnets",
-    "vsphere-disk-uuid-enabled",
-    "compatible-agent",
-    "no-skip-installation-disk",
-    "no-skip-missing-disk",
-    "no-ip-collisions-in-network",
-    "no-iscsi-nic-belongs-to-machine-cidr",
-    "mtu-valid",
-    "ignition-downloadable",
-    "release-domain-name-resolved-correctly",
-    "all",
-];
-
-/// Those that cannot be ignored.
-const NEVER_IGNORED: &[&str] = &[
-    "connected",
-    "has-inventory",
-    "inventory-not-fully-truncated",
-    "machine-cidr-defined",
-    "hostname-unique",
-    "hostname-valid",
-];
-
-/// Cluster validations of the service. Those of single operators have one form: see [`is_of_an_operator`].
-const CLUSTER_VALIDATIONS: &[&str] = &[
-    "machine-cidr-defined",
-    "cluster-cidr-defined",
-    "service-cidr-defined",
-    "no-cidrs-overlapping",
-    "networks-same-address-families",
-    "network-prefix-valid",
-    "machine-cidr-equals-to-calculated-cidr",
-    "api-vips-defined",
-    "api-vips-valid",
-    "ingress-vips-defined",
-    "ingress-vips-valid",
-    "all-hosts-are-ready-to-install",
-    "sufficient-masters-count",
-    "dns-domain-defined",
-    "pull-secret-set",
-    "ntp-server-configured",
-    "network-type-valid",
-    "platform-requirements-satisfied",
-    "all",
-];
-
-/// New operators bring validations of their own with every release.
-fn is_of_an_operator(id: &str) -> bool {
-    id.ends_with("-requirements-satisfied")
-}
-
-const CLUSTER_NEVER_IGNORED: &[&str] = &[
-    "api-vips-defined",
-    "ingress-vips-defined",
-    "all-hosts-are-ready-to-install",
-    "sufficient-masters-count",
-    "pull-secret-set",
-];
 
 pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findings) {
     for cluster in &hub.clusters {
         counts(hub, cluster, findings);
-        networks(cluster, findings);
-        vips(cluster, findings);
+        networks(hub, cluster, findings);
+        families(cluster, release(cluster, options), findings);
+        vips(hub, cluster, findings);
         load_balancer(hub, cluster, release(cluster, options), findings);
         hosts(hub, cluster, release(cluster, options), findings);
-        ignored(cluster, findings);
     }
-    service_wide(hub, findings);
 }
 
 pub(super) fn release(cluster: &ClusterView<'_>, options: &CheckOptions) -> Option<Release> {
@@ -131,8 +34,9 @@ pub(super) fn release(cluster: &ClusterView<'_>, options: &CheckOptions) -> Opti
 }
 
 fn counts(hub: &Hub<'_>, cluster: &ClusterView<'_>, findings: &mut Findings) {
-    let count = |role: &str| hub.hosts_of(cluster.name).filter(|host| host.role() == role).count();
-    let total = hub.hosts_of(cluster.name).count();
+    let at_first = || hub.hosts_of(cluster.name).filter(|host| !host.later);
+    let count = |role: &str| at_first().filter(|host| host.role() == role).count();
+    let total = at_first().count();
     if total == 0 {
         return;
     }
@@ -155,26 +59,50 @@ fn counts(hub: &Hub<'_>, cluster: &ClusterView<'_>, findings: &mut Findings) {
                 );
             }
         }
-    } else if cluster.kind != Kind::Raw {
-        let masters = count("master");
-        let implied: Vec<Text<'_>> = hub
+    }
+    let (masters, arbiters) = (count("master"), count("arbiter"));
+    let possible = matches!((masters, arbiters), (1 | 3..=5, 0) | (2, 1..));
+    if cluster.kind != Kind::Raw {
+        let written = hub
             .hosts_of(cluster.name)
-            .filter(|host| host.role.is_none())
-            .map(|host| host.name)
+            .any(|host| host.role.is_some_and(|role| role.text == "master"));
+        let implied = hub.hosts_of(cluster.name).filter(|host| host.role.is_none());
+        // Whoever writes the role of masters forgot it where there is none.
+        let forgotten: Vec<&HostView<'_>> = implied
+            .filter(|host| !possible || written || host.pool.is_some())
             .collect();
-        if !matches!(masters, 1..=5)
-            && let Some(host) = implied.first()
-        {
+        for host in &forgotten {
             findings.add_with_help(
                 &lints::COUNTS,
-                host.span,
+                host.name.span,
                 format!(
-                    "`{}` has no role and is counted as a master, the {masters}th one",
-                    host.text
+                    "`{}` has no role and is counted as a master, one of {masters}",
+                    host.name.text
                 ),
-                "add `role: worker`",
+                "add `role: worker`, or `role: master`",
             );
         }
+        if !forgotten.is_empty() {
+            return;
+        }
+    }
+    // A folder of single objects may hold a part of them; there the cluster's own numbers count.
+    let wanted = |field: &str| cluster.requirements.and_then(|it| it.get(field)).and_then(Node::as_u64);
+    let (masters, arbiters) = match cluster.requirements {
+        Some(_) => (
+            wanted("controlPlaneAgents").unwrap_or(0),
+            wanted("arbiterAgents").unwrap_or(0),
+        ),
+        None if cluster.kind == Kind::Raw => return,
+        None => (masters as u64, arbiters as u64),
+    };
+    if !matches!((masters, arbiters), (1 | 3..=5, 0) | (2, 1..)) {
+        let node = cluster.requirements.and_then(|it| it.get("controlPlaneAgents"));
+        findings.add(
+            &lints::COUNTS,
+            node.map_or(cluster.span, |node| node.span),
+            format!("a control plane of {masters}: the service takes 1, 3, 4 or 5, or 2 with an arbiter"),
+        );
     }
 }
 
@@ -198,9 +126,14 @@ fn parse_cidr(text: Text<'_>, findings: &mut Findings) -> Option<IpNet> {
     Some(net)
 }
 
-fn networks(cluster: &ClusterView<'_>, findings: &mut Findings) {
+fn networks(hub: &Hub<'_>, cluster: &ClusterView<'_>, findings: &mut Findings) {
     let mut all: Vec<(IpNet, Text<'_>)> = Vec::new();
-    let machine_bits = if cluster.user_lb.is_some() { 2 } else { 4 };
+    let hosts = hub.hosts_of(cluster.name).count();
+    let machine_bits = match (hosts, cluster.user_lb) {
+        (1, _) => 1,
+        (_, Some(_)) => 2,
+        _ => 4,
+    };
     let groups = [
         (&cluster.machine, machine_bits, "machine"),
         (&cluster.services, 7, "service"),
@@ -241,29 +174,71 @@ fn networks(cluster: &ClusterView<'_>, findings: &mut Findings) {
                 text.span,
                 format!("hostPrefix {prefix} does not fit {net}"),
             );
+            continue;
         }
-    }
-    let families = |is_v6: bool| {
-        let nets = cluster
-            .machine
-            .iter()
-            .filter_map(|text| text.text.parse::<IpNet>().ok());
-        nets.filter(|net| net.addr().is_ipv6() == is_v6).count()
-    };
-    let (v4, v6) = (families(false), families(true));
-    if cluster.moves_vips()
-        && (v4 == 0 || v6 == 0)
-        && let (true, Some(second)) = (v4 + v6 > 1, cluster.machine.get(1))
-    {
-        findings.add(
-            &lints::NETWORK,
-            second.span,
-            "Single-stack cluster cannot contain multiple Machine Networks",
-        );
+        let bits = u32::try_from(*prefix - i64::from(net.prefix_len())).unwrap_or(0);
+        let room = 1_usize.checked_shl(bits).unwrap_or(usize::MAX);
+        if room < hosts.max(4) {
+            findings.add(
+                &lints::NETWORK,
+                text.span,
+                format!(
+                    "{net} has room for {room} nodes of /{prefix}: {} are wanted",
+                    hosts.max(4)
+                ),
+            );
+        }
     }
 }
 
-fn vips(cluster: &ClusterView<'_>, findings: &mut Findings) {
+/// One family, or two with exactly two networks of each kind.
+fn families(cluster: &ClusterView<'_>, release: Option<Release>, findings: &mut Findings) {
+    /// The first release that takes the families in any order.
+    const ANY_ORDER: Release = Release { major: 4, minor: 12 };
+    let pods: Vec<Text<'_>> = cluster.pods.iter().map(|(text, _)| *text).collect();
+    let lists = [
+        ("Machine", &cluster.machine),
+        ("Cluster", &pods),
+        ("Service", &cluster.services),
+    ];
+    let is_v6 = |text: &Text<'_>| text.text.parse::<IpNet>().ok().map(|net| net.addr().is_ipv6());
+    let both = |list: &[Text<'_>]| {
+        let has = |v6: bool| list.iter().any(|text| is_v6(text) == Some(v6));
+        has(false) && has(true)
+    };
+    if !lists.iter().any(|(_, list)| both(list)) {
+        if let (true, Some(second)) = (cluster.moves_vips(), cluster.machine.get(1)) {
+            findings.add(
+                &lints::NETWORK,
+                second.span,
+                "Single-stack cluster cannot contain multiple Machine Networks",
+            );
+        }
+        return;
+    }
+    for (what, list) in lists {
+        let Some(first) = list.first() else { continue };
+        let counts = what != "Machine" || cluster.moves_vips();
+        if counts && (list.len() != 2 || !both(list)) {
+            findings.add(
+                &lints::NETWORK,
+                first.span,
+                format!(
+                    "a dual-stack cluster has two {what} Networks, one of each family; here are {}",
+                    list.len()
+                ),
+            );
+        } else if is_v6(first) == Some(true) && release.is_some_and(|release| release < ANY_ORDER) {
+            findings.add(
+                &lints::NETWORK,
+                first.span,
+                format!("before {ANY_ORDER} the first of two {what} Networks is the one of IPv4"),
+            );
+        }
+    }
+}
+
+fn vips(hub: &Hub<'_>, cluster: &ClusterView<'_>, findings: &mut Findings) {
     let machine: Vec<IpNet> = cluster
         .machine
         .iter()
@@ -299,6 +274,16 @@ fn vips(cluster: &ClusterView<'_>, findings: &mut Findings) {
                 &lints::NETWORK,
                 vip.span,
                 format!("VIP {address} is the broadcast address of {net}"),
+            );
+        }
+        let owner = hub
+            .hosts_of(cluster.name)
+            .find(|host| host.addresses.contains(&address));
+        if let (Some(host), None) = (owner, cluster.user_lb) {
+            findings.add(
+                &lints::NETWORK,
+                vip.span,
+                format!("VIP {address} is in use: it is the address of `{}`", host.name.text),
             );
         }
     }
@@ -340,8 +325,10 @@ fn load_balancer(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Relea
         );
     }
     let is_v6 = |text: &str| text.contains(':');
-    let dual =
-        cluster.pods.iter().any(|(text, _)| is_v6(text.text)) && cluster.pods.iter().any(|(text, _)| !is_v6(text.text));
+    let of_both = |texts: &[&str]| texts.iter().any(|text| is_v6(text)) && texts.iter().any(|text| !is_v6(text));
+    let pods: Vec<&str> = cluster.pods.iter().map(|(text, _)| text.text).collect();
+    let machine: Vec<&str> = cluster.machine.iter().map(|text| text.text).collect();
+    let dual = of_both(&pods) || of_both(&machine);
     if dual {
         findings.add(
             &lints::LOAD_BALANCER,
@@ -383,8 +370,7 @@ fn hosts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, fin
         } else {
             machine.iter().all(inside)
         };
-        let outside = !machine.iter().any(inside);
-        if outside && host.role() == "master" && cluster.moves_vips() {
+        if hub.is_remote(host) && host.role() == "master" {
             findings.add(
                 &lints::CONTROL_PLANE,
                 host.name.span,
@@ -393,7 +379,7 @@ fn hosts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, fin
                     host.name.text
                 ),
             );
-        } else if !fits && !ignored {
+        } else if !fits && !ignored && !host.later {
             findings.add_with_help(
                 &lints::MACHINE_NETWORK,
                 host.name.span,
@@ -407,8 +393,8 @@ fn hosts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, fin
                  supports them",
             );
         }
-        let detects = release.is_none_or(|release| release >= DETECTS_REMOTE)
-            && matches!(cluster.platform, None | Some("BareMetal" | ""));
+        let detects = release.is_none_or(|release| release >= DETECTS_REMOTE) && cluster.is_bare_metal();
+        second_card(cluster, host, &machine, detects, findings);
         if hub.is_remote(host) && host.role() == "worker" {
             remote_workers += 1;
             if let Some(hint) = hint(hub, host).filter(|_| detects) {
@@ -436,8 +422,37 @@ fn hosts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, fin
     routers(hub, cluster, remote_workers, findings);
 }
 
+/// A machine whose way out is elsewhere and which has a card beside the VIP all the same.
+fn second_card(
+    cluster: &ClusterView<'_>,
+    host: &HostView<'_>,
+    machine: &[IpNet],
+    detects: bool,
+    findings: &mut Findings,
+) {
+    let beside = |address: &IpAddr| {
+        let mut networks = machine
+            .iter()
+            .filter(|net| cluster.vips().any(|vip| net.contains(&vip)));
+        networks.any(|net| net.contains(address))
+    };
+    let card = host.addresses.iter().find(|address| beside(address));
+    let elsewhere = !host.gateways.is_empty() && !host.gateways.iter().any(beside);
+    if let (Some(card), true, true, "worker") = (card, elsewhere, detects && cluster.moves_vips(), host.role()) {
+        findings.add(
+            &lints::REMOTE,
+            host.name.span,
+            format!(
+                "`{}` leaves by another network and has {card} in a VIP's network: it does not call itself remote, no label, and \
+                 keepalived runs there",
+                host.name.text
+            ),
+        );
+    }
+}
+
 /// What a machine is told about its own address.
-struct Hint {
+pub(super) struct Hint {
     address: IpAddr,
     span: Span,
 }
@@ -446,7 +461,7 @@ struct Hint {
 const HINT_FILE: &str = "/etc/default/nodeip-configuration";
 
 /// A hint in a network of the host: it counts as an address beside the VIP, so that the host is not remote.
-fn hint(hub: &Hub<'_>, host: &HostView<'_>) -> Option<Hint> {
+pub(super) fn hint(hub: &Hub<'_>, host: &HostView<'_>) -> Option<Hint> {
     let read = |contents: &str, span: Span| {
         let line = contents
             .lines()
@@ -462,26 +477,13 @@ fn hint(hub: &Hub<'_>, host: &HostView<'_>) -> Option<Hint> {
         read(&String::from_utf8_lossy(&contents), text.span)
     });
     by_override.or_else(|| {
-        let role = host.pool.map_or_else(|| host.role(), |pool| pool.text);
-        hub.extras_of("MachineConfig").find_map(|extra| {
-            let takes = [Some(role), Some("worker").filter(|_| host.role() == "worker")];
-            if !takes.contains(&config_role(extra.document)) {
-                return None;
-            }
-            config_files(extra.document)
-                .iter()
-                .filter(|file| text_at(file, &["path"]).is_some_and(|path| path.text == HINT_FILE))
-                .find_map(|file| {
-                    let source = text_at(file, &["contents", "source"])?;
-                    let contents = berth_ignition::decode_data_url(source.text).ok()?;
-                    read(&String::from_utf8_lossy(&contents), source.span)
-                })
-        })
+        let (contents, span) = pool_file(hub, host, HINT_FILE)?;
+        read(&String::from_utf8_lossy(&contents), span)
     })
 }
 
 fn routers(hub: &Hub<'_>, cluster: &ClusterView<'_>, remote: usize, findings: &mut Findings) {
-    const REPLICAS: usize = 2;
+    let replicas = default_replicas(hub);
     let workers = hub
         .hosts_of(cluster.name)
         .filter(|host| host.role() == "worker")
@@ -493,124 +495,17 @@ fn routers(hub: &Hub<'_>, cluster: &ClusterView<'_>, remote: usize, findings: &m
                 .body()
                 .is_some_and(|spec| spec.get("nodePlacement").is_some())
     });
-    if remote > 0
-        && workers >= REPLICAS
-        && workers - remote < REPLICAS
-        && cluster.masters_schedulable != Some(true)
-        && !placed
+    if remote > 0 && workers >= 2 && workers - remote < replicas && cluster.masters_schedulable != Some(true) && !placed
     {
         findings.add_with_help(
             &lints::ROUTERS,
             cluster.span,
             format!(
-                "{workers} workers make the control plane unschedulable, and {} of them can run a router beside the VIP: {REPLICAS} \
+                "{workers} workers make the control plane unschedulable, and {} of them can run a router beside the VIP: {replicas} \
                  routers are wanted",
                 workers - remote
             ),
             "place the default IngressController among the extra manifests, or set mastersSchedulable",
         );
-    }
-}
-
-fn ignored(cluster: &ClusterView<'_>, findings: &mut Findings) {
-    if let Some(list) = cluster.ignored_host {
-        ids(list, HOST_VALIDATIONS, NEVER_IGNORED, "host", findings);
-        findings.add(
-            &lints::VALIDATIONS_OFF,
-            list.span,
-            format!(
-                "the cluster installs although these fail, which nobody supports: {}",
-                list.text
-            ),
-        );
-    }
-    if let Some(list) = cluster.ignored_cluster {
-        ids(list, CLUSTER_VALIDATIONS, CLUSTER_NEVER_IGNORED, "cluster", findings);
-        findings.add(
-            &lints::VALIDATIONS_OFF,
-            list.span,
-            format!(
-                "the cluster installs although these fail, which nobody supports: {}",
-                list.text
-            ),
-        );
-    }
-}
-
-/// Looks at each id of a list.
-fn ids(list: Text<'_>, known: &[&str], never: &[&str], what: &str, findings: &mut Findings) {
-    let mut seen = Vec::new();
-    for id in list.text.split(',') {
-        let problem = if id.trim().is_empty() {
-            "an item of the list is empty".to_owned()
-        } else if never.contains(&id.trim()) {
-            format!("unable to ignore the following {what} validations ({})", id.trim())
-        } else if !known.contains(&id.trim()) && !is_of_an_operator(id.trim()) {
-            format!("Validation ID '{}' is not a known {what} validation", id.trim())
-        } else if seen.contains(&id.trim()) {
-            format!("`{}` is here twice", id.trim())
-        } else {
-            seen.push(id.trim());
-            continue;
-        };
-        findings.add(&lints::VALIDATIONS, list.span, problem);
-    }
-}
-
-/// The lists that hold for the whole service, under this key.
-fn service_lists<'a>(hub: &'a Hub<'_>, key: &'static str) -> impl Iterator<Item = Text<'a>> {
-    let maps = hub.documents.iter().filter(|document| document.kind() == "ConfigMap");
-    maps.filter_map(move |map: &Document| text_at(map.root.get("data")?, &[key]))
-}
-
-fn service_list<'a>(hub: &'a Hub<'_>) -> impl Iterator<Item = Text<'a>> {
-    service_lists(hub, "DISABLED_HOST_VALIDATIONS")
-}
-
-type OfCluster = for<'a> fn(&ClusterView<'a>) -> Option<Text<'a>>;
-
-fn service_wide(hub: &Hub<'_>, findings: &mut Findings) {
-    let lists: [(&'static str, &[&str], &str, OfCluster); 2] = [
-        ("DISABLED_HOST_VALIDATIONS", HOST_VALIDATIONS, "host", |cluster| {
-            cluster.ignored_host
-        }),
-        (
-            "DISABLED_CLUSTER_VALIDATIONS",
-            CLUSTER_VALIDATIONS,
-            "cluster",
-            |cluster| cluster.ignored_cluster,
-        ),
-    ];
-    for (key, known, what, of_cluster) in lists {
-        for list in service_lists(hub, key) {
-            ids(list, known, &[], what, findings);
-            findings.add(
-                &lints::VALIDATIONS_OFF,
-                list.span,
-                "these validations are off for every cluster of the hub, which nobody supports",
-            );
-            if let Some(own) = hub.clusters.iter().find_map(of_cluster) {
-                findings.add_related(
-                    &lints::VALIDATIONS,
-                    list.span,
-                    "a cluster has a list of its own, so this one does not count for it".to_owned(),
-                    own.span,
-                    "the cluster's",
-                );
-            }
-        }
-    }
-    for config in hub.of_kind("AgentServiceConfig") {
-        let Some(wanted) = annotation(config, SERVICE_CONFIG) else {
-            continue;
-        };
-        let mut maps = hub.of_kind("ConfigMap");
-        if !maps.any(|map| name(map) == Some(wanted.text)) && service_list(hub).next().is_some() {
-            findings.add(
-                &lints::VALIDATIONS,
-                wanted.span,
-                format!("there is no ConfigMap `{}`, so the list does not count", wanted.text),
-            );
-        }
     }
 }

@@ -2,21 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use berth_documents::{Document, Node};
-use berth_ignition::{file_contents, parse};
-use berth_labels::{LabelSelector, LabelSelectorRequirement};
+use berth_documents::{Node, Span};
+use berth_labels::{LabelSelector, LabelSelectorRequirement, LabelValue};
 use berth_site::REMOTE_WORKER;
-use berth_units::KUBELET_ENV_PATH;
 
 use super::{
     CheckOptions, Findings,
-    clusters::release,
     model::{Extra, HostView, Hub, Kind, Text, name, same_mac},
 };
 use crate::{
     lints,
-    rules::{ANNOTATIONS_LIMIT, hostname_problem, label_problem, operator_owns, override_problem},
-    target::DETECTS_REMOTE,
+    rules::{ANNOTATIONS_LIMIT, hostname_problem, label_problem},
 };
 
 pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findings) {
@@ -25,7 +21,6 @@ pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findin
         names(host, findings);
         labels(host, options, findings);
         pool(hub, host, findings);
-        ignition(hub, host, options, findings);
     }
 }
 
@@ -35,6 +30,16 @@ fn names(host: &HostView<'_>, findings: &mut Findings) {
             &lints::HOSTNAME,
             host.name.span,
             format!("the host name `{}` is refused: {problem}", host.name.text),
+        );
+    } else if let (Kind::Instance, Err(error)) = (host.kind, host.name.text.parse::<LabelValue>()) {
+        // The templates make it the value of labels of the InfraEnv and the network.
+        findings.add(
+            &lints::HOSTNAME,
+            host.name.span,
+            format!(
+                "the host name `{}` cannot be the value of a label: {error}",
+                host.name.text
+            ),
         );
     }
     if let Some(mac) = host.mac
@@ -54,11 +59,11 @@ fn names(host: &HostView<'_>, findings: &mut Findings) {
 
 fn twice(hub: &Hub<'_>, findings: &mut Findings) {
     type Part = for<'h, 'a> fn(&'h HostView<'a>) -> Option<Text<'a>>;
-    let parts: [(&str, Part); 3] = [
+    let parts: [(&str, Part); 2] = [
         ("host name", |host| Some(host.name)),
-        ("MAC address", |host| host.mac),
         ("management controller", |host| host.bmc),
     ];
+    same_card(hub, findings);
     for (what, part) in parts {
         let mut seen: BTreeMap<(String, String), Text<'_>> = BTreeMap::new();
         for host in &hub.hosts {
@@ -82,6 +87,33 @@ fn twice(hub: &Hub<'_>, findings: &mut Findings) {
     }
 }
 
+/// A MAC address of two hosts, as the card to boot from or any other.
+fn same_card(hub: &Hub<'_>, findings: &mut Findings) {
+    let mut seen: BTreeMap<String, (usize, Text<'_>)> = BTreeMap::new();
+    for (index, host) in hub.hosts.iter().enumerate() {
+        for card in host.mac.iter().chain(&host.cards) {
+            let key = card.text.to_ascii_lowercase();
+            match seen.get(&key) {
+                Some((other, _)) if *other == index => {}
+                Some((_, first)) => {
+                    findings.add_related(
+                        &lints::DUPLICATE_HOST,
+                        card.span,
+                        format!("{} is the MAC address of two hosts", card.text),
+                        first.span,
+                        "first here",
+                    );
+                    // Once for each host.
+                    break;
+                }
+                None => {
+                    seen.insert(key, (index, *card));
+                }
+            }
+        }
+    }
+}
+
 fn labels(host: &HostView<'_>, options: &CheckOptions, findings: &mut Findings) {
     for (key, value) in &host.labels {
         let problem = match value.as_str() {
@@ -96,8 +128,8 @@ fn labels(host: &HostView<'_>, options: &CheckOptions, findings: &mut Findings) 
             );
         }
         let declared = options.declared.as_ref().and_then(|nodes| nodes.get(host.name.text));
-        let undeclared = declared.is_some_and(|labels| !labels.contains_key(key.text));
-        if undeclared && host.installed {
+        let undeclared = declared.is_some_and(|declared| !declared.labels.contains_key(key.text));
+        if undeclared && host.installed == Some(true) {
             frozen(host, key.span, &format!("`{}` be removed", key.text), findings);
         } else if undeclared {
             findings.add(
@@ -108,7 +140,11 @@ fn labels(host: &HostView<'_>, options: &CheckOptions, findings: &mut Findings) 
         }
     }
     let declared = options.declared.as_ref().and_then(|nodes| nodes.get(host.name.text));
-    for (key, value) in declared.into_iter().flatten().filter(|_| host.installed) {
+    for (key, value) in declared
+        .into_iter()
+        .flat_map(|declared| &declared.labels)
+        .filter(|_| host.installed == Some(true))
+    {
         let own = host.labels.iter().find(|(own, _)| own.text == key);
         if own.is_none_or(|(_, own)| own.as_str() != Some(value)) {
             let span = own.map_or(host.name.span, |(_, own)| own.span);
@@ -128,7 +164,7 @@ fn labels(host: &HostView<'_>, options: &CheckOptions, findings: &mut Findings) 
 }
 
 /// A change that the hub would refuse.
-fn frozen(host: &HostView<'_>, span: berth_documents::Span, what: &str, findings: &mut Findings) {
+fn frozen(host: &HostView<'_>, span: Span, what: &str, findings: &mut Findings) {
     findings.add_with_help(
         &lints::FROZEN,
         span,
@@ -249,6 +285,18 @@ fn pool(hub: &Hub<'_>, host: &HostView<'_>, findings: &mut Findings) {
         return;
     }
     let declared = pools.iter().find(|(name, ..)| *name == pool.text);
+    let declared = declared.map(|(_, extra, selector)| (extra, selector.as_ref()));
+    named_pool(hub, host, pool, declared, findings);
+}
+
+/// The pool that a host names, as the service looks for it.
+fn named_pool(
+    hub: &Hub<'_>,
+    host: &HostView<'_>,
+    pool: Text<'_>,
+    declared: Option<(&Extra<'_>, Option<&LabelSelector>)>,
+    findings: &mut Findings,
+) {
     match declared {
         None if pool.text == "worker" => findings.add_with_help(
             &lints::POOL_MANIFEST,
@@ -262,7 +310,7 @@ fn pool(hub: &Hub<'_>, host: &HostView<'_>, findings: &mut Findings) {
             format!("machine config pool {} was not found", pool.text),
             "put the pool first in a file of its own among the extra manifests",
         ),
-        Some((_, extra, _)) if !extra.first => findings.add_related(
+        Some((extra, _)) if !extra.first => findings.add_related(
             &lints::POOL_MANIFEST,
             pool.span,
             format!(
@@ -272,11 +320,29 @@ fn pool(hub: &Hub<'_>, host: &HostView<'_>, findings: &mut Findings) {
             extra.document.span(),
             "the pool, not the first of its file",
         ),
-        Some((_, _, selector)) => {
-            if selector
-                .as_ref()
-                .is_some_and(|selector| !selects(selector, host, remote))
-            {
+        Some((extra, _)) if !is_searched(extra) => findings.add_related(
+            &lints::POOL_MANIFEST,
+            pool.span,
+            format!(
+                "machine config pool {} was not found: the service reads files ending in yaml, yml or json",
+                pool.text
+            ),
+            extra.document.span(),
+            "the pool",
+        ),
+        Some((extra, _)) if !is_referenced(hub, host, extra) => findings.add_related(
+            &lints::POOL_MANIFEST,
+            pool.span,
+            format!(
+                "machine config pool {} was not found: the cluster does not name the ConfigMap it is in",
+                pool.text
+            ),
+            extra.document.span(),
+            "the pool",
+        ),
+        Some((_, selector)) => {
+            let remote = hub.is_remote(host);
+            if selector.is_some_and(|selector| !selects(selector, host, remote)) {
                 findings.add(
                     &lints::POOL,
                     pool.span,
@@ -290,110 +356,16 @@ fn pool(hub: &Hub<'_>, host: &HostView<'_>, findings: &mut Findings) {
     }
 }
 
-fn ignition(hub: &Hub<'_>, host: &HostView<'_>, options: &CheckOptions, findings: &mut Findings) {
-    let Some(text) = host.ignition else { return };
-    let who = host.name.text;
-    if host.kind == Kind::Instance && text.text.contains('\'') {
-        findings.add_with_help(
-            &lints::OVERRIDE,
-            text.span,
-            format!("the override of `{who}` has an apostrophe, which ends the quotes of the template around it"),
-            "write \\u0027",
-        );
-    }
-    let value = match override_problem(text.text) {
-        Ok(value) => Some(value),
-        Err(problem) => {
-            findings.add(
-                &lints::OVERRIDE,
-                text.span,
-                format!("the override of `{who}` is refused: {problem}"),
-            );
-            serde_json::from_str(text.text).ok()
-        }
+/// Whether the service looks for pools in the file.
+fn is_searched(extra: &Extra<'_>) -> bool {
+    let key = extra.file.map(|file| file.key.as_str());
+    key.is_none_or(|key| [".yaml", ".yml", ".json"].iter().any(|end| key.ends_with(end)))
+}
+
+/// Whether the host's cluster takes the file. A cluster that names no `ConfigMap` is taken for a part of the set.
+fn is_referenced(hub: &Hub<'_>, host: &HostView<'_>, extra: &Extra<'_>) -> bool {
+    let (Some(cluster), Some(file)) = (hub.cluster_of(host), extra.file) else {
+        return true;
     };
-    let Some(value) = value else { return };
-    let files = value.pointer("/storage/files").and_then(serde_json::Value::as_array);
-    for file in files.into_iter().flatten() {
-        let Some(path) = file["path"].as_str() else { continue };
-        // Ignition merges the fields of a file one by one.
-        let sticks = if file["contents"]["compression"]
-            .as_str()
-            .is_some_and(|it| !it.is_empty())
-        {
-            ", except that its `compression` stays and makes the pool's content unreadable"
-        } else {
-            ""
-        };
-        let role = host.pool.map_or_else(|| host.role(), |pool| pool.text);
-        let by_config = hub.extras_of("MachineConfig").find(|extra| {
-            let roles = [Some(role), Some("worker").filter(|_| host.role() == "worker")];
-            roles.contains(&config_role(extra.document)) && writes(extra.document, path)
-        });
-        if let Some(config) = by_config {
-            findings.add_related(
-                &lints::OVERRIDE_PATH,
-                text.span,
-                format!(
-                    "{path} is also in the config of the pool of `{who}`, which wins at first boot: this has no effect{sticks}"
-                ),
-                config.document.span(),
-                "the machine config",
-            );
-        } else if operator_owns(path) {
-            findings.add_with_help(
-                &lints::OVERRIDE_PATH,
-                text.span,
-                format!("{path} is a file of the operator's templates, which win at first boot: this has no effect on `{who}`{sticks}"),
-                "put it into a MachineConfig of the host's pool",
-            );
-        }
-    }
-    let Some(cluster) = hub.cluster_of(host) else { return };
-    if !hub.is_remote(host) || release(cluster, options).is_some_and(|release| release < DETECTS_REMOTE) {
-        return;
-    }
-    let config = parse(&value).config;
-    let file = config.as_ref().and_then(|config| config.find_file(KUBELET_ENV_PATH));
-    let Some(contents) = file.and_then(|file| file_contents(file).ok()) else {
-        return;
-    };
-    let contents = String::from_utf8_lossy(&contents);
-    let after = contents
-        .split_once(REMOTE_WORKER)
-        .map(|(_, after)| after.strip_prefix('=').unwrap_or(after));
-    let value = after.map(|after| after.split([',', '"', '\'', '\n', ' ']).next().unwrap_or_default());
-    match value {
-        None => findings.add(
-            &lints::REMOTE_LABEL,
-            text.span,
-            format!("`{who}` is remote, and the file with its labels hides {REMOTE_WORKER}: routers may land there"),
-        ),
-        Some("") => {}
-        Some(value) => findings.add(
-            &lints::REMOTE_LABEL,
-            text.span,
-            format!(
-                "`{who}` is remote and has {REMOTE_WORKER}={value}: only an empty value keeps the default router away"
-            ),
-        ),
-    }
-}
-
-pub(super) fn config_role(document: &Document) -> Option<&str> {
-    document.labels()?.get(berth_pools::ROLE_LABEL)?.as_str()
-}
-
-/// The files of a machine config.
-pub(super) fn config_files(document: &Document) -> &[Node] {
-    let files = document
-        .body()
-        .and_then(|spec| spec.at(&["config", "storage", "files"]));
-    files.and_then(Node::as_seq).unwrap_or_default()
-}
-
-fn writes(document: &Document, path: &str) -> bool {
-    config_files(document)
-        .iter()
-        .any(|file| file.get("path").and_then(Node::as_str) == Some(path))
+    cluster.references.is_empty() || cluster.references.iter().any(|it| it.text == file.map)
 }

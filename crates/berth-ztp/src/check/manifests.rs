@@ -7,7 +7,8 @@ use berth_documents::{Document, Node};
 use super::{
     CheckOptions, Findings,
     clusters::release,
-    hosts::{config_files, config_role, selector},
+    hosts::selector,
+    ignition::{config_files, config_role},
     model::{Hub, name, text_at},
 };
 use crate::{
@@ -56,6 +57,13 @@ fn files(hub: &Hub<'_>, findings: &mut Findings) {
         if let Some(problem) = manifest_name_problem(&file.key) {
             findings.add(&lints::MANIFEST, file.span, format!("`{}`: {problem}", file.key));
         }
+        for problem in file.problems.iter().filter(|_| referenced(&file.map)) {
+            findings.add(
+                &lints::MANIFEST,
+                file.span,
+                format!("`{}` cannot be read: {problem}", file.key),
+            );
+        }
         if file.size == 0 {
             findings.add(&lints::MANIFEST, file.span, format!("`{}` is empty", file.key));
         }
@@ -81,6 +89,18 @@ fn files(hub: &Hub<'_>, findings: &mut Findings) {
         }
     }
     for cluster in &hub.clusters {
+        if let (Some(installed), Some(reference)) = (cluster.installed, cluster.references.first()) {
+            findings.add_related(
+                &lints::MANIFEST,
+                reference.span,
+                format!(
+                    "`{}` is installed already: hosts join it at day 2, and extra manifests are not applied",
+                    cluster.name
+                ),
+                installed,
+                "installed",
+            );
+        }
         for reference in &cluster.references {
             let maps: Vec<&Document> = hub.of_kind("ConfigMap").collect();
             if !maps.is_empty() && !maps.iter().any(|map| name(map) == Some(reference.text)) {

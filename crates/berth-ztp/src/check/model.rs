@@ -40,11 +40,15 @@ pub(super) struct HostView<'a> {
     /// MAC addresses of its static network.
     pub(super) cards: Vec<Text<'a>>,
     pub(super) addresses: Vec<IpAddr>,
-    /// The networks of those addresses, where their length is written.
+    /// The same with the length of their network, where it is written.
     pub(super) networks: Vec<ipnet::IpNet>,
+    /// Next hops of the default routes.
+    pub(super) gateways: Vec<IpAddr>,
     pub(super) annotations_size: usize,
-    /// The hub has installed it, as its object says.
-    pub(super) installed: bool,
+    /// Whether the hub has installed it, where its object says so.
+    pub(super) installed: Option<bool>,
+    /// It joins when the cluster is installed.
+    pub(super) later: bool,
 }
 
 impl HostView<'_> {
@@ -80,12 +84,27 @@ pub(super) struct ClusterView<'a> {
     pub(super) references: Vec<Text<'a>>,
     pub(super) release: Option<Release>,
     pub(super) base_domain: Option<&'a str>,
+    /// The name in the cluster's domain, where it is not the namespace's.
+    pub(super) domain_name: Option<&'a str>,
+    /// Where it is written that the cluster is installed already.
+    pub(super) installed: Option<Span>,
 }
 
 impl ClusterView<'_> {
     /// Whether nodes of the cluster move the VIPs.
     pub(super) fn moves_vips(&self) -> bool {
         self.user_lb.is_none() && !self.user_networking && !self.api.is_empty()
+    }
+
+    /// `apps.NAME.BASE`.
+    pub(super) fn apps_domain(&self) -> Option<String> {
+        let name = self.domain_name.unwrap_or(self.name);
+        self.base_domain.map(|base| format!("apps.{name}.{base}"))
+    }
+
+    /// Whether its platform finds out which nodes are remote.
+    pub(super) fn is_bare_metal(&self) -> bool {
+        matches!(self.platform, None | Some("BareMetal" | ""))
     }
 
     pub(super) fn vips(&self) -> impl Iterator<Item = IpAddr> {
@@ -123,6 +142,7 @@ const CLUSTER_KINDS: &[&str] = &[
     "KubeletConfig",
     "IngressController",
     "EgressIP",
+    "Network",
     "Node",
 ];
 
@@ -180,21 +200,8 @@ impl<'a> Hub<'a> {
 
     /// Whether the host will call itself remote, if the release lets it.
     pub(super) fn is_remote(&self, host: &HostView<'_>) -> bool {
-        let Some(cluster) = self.cluster_of(host).filter(|cluster| cluster.moves_vips()) else {
-            return false;
-        };
-        let networks: Vec<ipnet::IpNet> = cluster
-            .machine
-            .iter()
-            .filter_map(|network| network.text.parse().ok())
-            .filter(|network: &ipnet::IpNet| cluster.vips().any(|vip| network.contains(&vip)))
-            .collect();
-        !networks.is_empty()
-            && !host.addresses.is_empty()
-            && !host
-                .addresses
-                .iter()
-                .any(|address| networks.iter().any(|network| network.contains(address)))
+        let cluster = self.cluster_of(host).filter(|cluster| cluster.moves_vips());
+        cluster.is_some_and(|cluster| is_away(cluster, host))
     }
 
     fn raw_cluster(&mut self, document: &'a Document) {
@@ -223,9 +230,14 @@ impl<'a> Hub<'a> {
         let deployment = self
             .of_kind("ClusterDeployment")
             .find(|it| namespace(it) == namespace(document));
-        cluster.base_domain = deployment
-            .and_then(Document::body)
-            .and_then(|spec| Some(text_at(spec, &["baseDomain"])?.text));
+        let deployment = deployment.and_then(Document::body);
+        let of_deployment = |key: &str| Some(text_at(deployment?, &[key])?.text);
+        cluster.base_domain = of_deployment("baseDomain");
+        cluster.domain_name = of_deployment("clusterName");
+        cluster.installed = deployment
+            .and_then(|spec| spec.get("installed"))
+            .filter(|node| node.as_bool() == Some(true))
+            .map(|node| node.span);
         self.clusters.push(cluster);
     }
 
@@ -263,7 +275,10 @@ impl<'a> Hub<'a> {
             cards: cards(network),
             addresses: addresses(network.and_then(|spec| spec.get("config"))),
             networks: host_networks(network.and_then(|spec| spec.get("config"))),
-            installed: false,
+            gateways: gateways(network.and_then(|spec| spec.get("config"))),
+            later: false,
+            installed: text_at(&document.root, &["status", "provisioning", "state"])
+                .map(|state| matches!(state.text, "provisioned" | "externally provisioned")),
             annotations_size: annotations
                 .into_iter()
                 .flatten()
@@ -299,7 +314,11 @@ impl<'a> Hub<'a> {
         if !(suppressed && beside) {
             self.clusters.push(cluster);
         }
-        self.nodes(spec, name, Kind::Instance, is_provisioned(document));
+        let installed = match Progress::of_instance(document) {
+            Progress::Unknown => None,
+            progress => Some(progress == Progress::Done),
+        };
+        self.nodes(spec, name, Kind::Instance, installed);
     }
 
     fn site_config(&mut self, document: &'a Document) {
@@ -315,11 +334,11 @@ impl<'a> Hub<'a> {
             cluster.base_domain = text_at(spec, &["baseDomain"]).map(|text| text.text);
             let name = cluster.name;
             self.clusters.push(cluster);
-            self.nodes(entry, name, Kind::SiteConfig, false);
+            self.nodes(entry, name, Kind::SiteConfig, None);
         }
     }
 
-    fn nodes(&mut self, spec: &'a Node, cluster: &'a str, kind: Kind, installed: bool) {
+    fn nodes(&mut self, spec: &'a Node, cluster: &'a str, kind: Kind, installed: Option<bool>) {
         let pool_key = format!("{BMAC}/machine-config-pool");
         for node in spec.get("nodes").and_then(Node::as_seq).unwrap_or_default() {
             let Some(name) = text_at(node, &["hostName"]) else {
@@ -346,11 +365,25 @@ impl<'a> Hub<'a> {
                 cards: cards(network),
                 addresses: addresses(network.and_then(|network| network.get("config"))),
                 networks: host_networks(network.and_then(|network| network.get("config"))),
-                annotations_size: 0,
+                gateways: gateways(network.and_then(|network| network.get("config"))),
+                annotations_size: annotations_size(spec, node),
+                later: false,
                 installed,
             });
         }
     }
+}
+
+/// Whether a host has addresses, and none in a network of a VIP.
+pub(super) fn is_away(cluster: &ClusterView<'_>, host: &HostView<'_>) -> bool {
+    let networks: Vec<ipnet::IpNet> = cluster
+        .machine
+        .iter()
+        .filter_map(|network| network.text.parse().ok())
+        .filter(|network: &ipnet::IpNet| cluster.vips().any(|vip| network.contains(&vip)))
+        .collect();
+    let inside = |address: &IpAddr| networks.iter().any(|network| network.contains(address));
+    !networks.is_empty() && !host.addresses.is_empty() && !host.addresses.iter().any(inside)
 }
 
 /// What all three forms write alike. `span` is filled in by the caller.
@@ -391,6 +424,8 @@ fn networks(spec: &Node, kind: Kind) -> ClusterView<'_> {
         references: Vec::new(),
         release: None,
         base_domain: None,
+        domain_name: None,
+        installed: None,
     }
 }
 
@@ -437,13 +472,74 @@ fn cards(network: Option<&Node>) -> Vec<Text<'_>> {
     list.iter().filter_map(|item| text_at(item, &["macAddress"])).collect()
 }
 
-/// Whether a `ClusterInstance` says that its cluster is installed, as one that was read from a hub does.
-fn is_provisioned(document: &Document) -> bool {
-    let conditions = document.root.at(&["status", "conditions"]).and_then(Node::as_seq);
-    conditions.unwrap_or_default().iter().any(|condition| {
-        let is = |key: &str, value: &str| text_at(condition, &[key]).is_some_and(|text| text.text == value);
-        is("type", "Provisioned") && is("status", "True")
-    })
+/// How far an installation is, as its object says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The object has no status: it was not read from a hub.
+    Unknown,
+    /// Nothing keeps it from being changed.
+    Free,
+    /// It is under way.
+    Running,
+    /// It is installed.
+    Done,
+}
+
+impl Progress {
+    pub(super) fn of_instance(document: &Document) -> Self {
+        match condition(document, "Provisioned") {
+            Some(("True", _)) => Self::Done,
+            Some((_, "InProgress")) => Self::Running,
+            None if document.root.get("status").is_none() => Self::Unknown,
+            _ => Self::Free,
+        }
+    }
+
+    pub(super) fn of_install(document: &Document) -> Self {
+        match condition(document, "Completed") {
+            Some(("True", _)) => Self::Done,
+            Some((_, "InstallationNotStarted" | "InstallationOnHold")) => Self::Free,
+            Some(_) => Self::Running,
+            None if document.root.get("status").is_none() => Self::Unknown,
+            None => Self::Free,
+        }
+    }
+}
+
+/// Status and reason of a condition.
+pub(super) fn condition<'a>(document: &'a Document, kind: &str) -> Option<(&'a str, &'a str)> {
+    let conditions = document.root.at(&["status", "conditions"]).and_then(Node::as_seq)?;
+    let text = |item: &'a Node, key: &str| item.get(key).and_then(Node::as_str).unwrap_or_default();
+    let found = conditions.iter().find(|item| text(item, "type") == kind)?;
+    Some((text(found, "status"), text(found, "reason")))
+}
+
+/// What the default templates make annotations of, in bytes: labels, override, installer arguments and further annotations.
+fn annotations_size(cluster: &Node, node: &Node) -> usize {
+    let pairs = |map: Option<&Node>, prefix: usize| -> usize {
+        let map = map.and_then(Node::as_map).into_iter().flatten();
+        map.map(|(key, value)| prefix + key.as_str().len() + value.as_str().map_or(0, str::len))
+            .sum()
+    };
+    let length = |key: &str| text_at(node, &[key]).map_or(0, |text| text.text.len());
+    let extra = ["extraAnnotations", "BareMetalHost"];
+    pairs(node.get("nodeLabels"), NODE_LABEL.len())
+        + pairs(node.at(&extra).or_else(|| cluster.at(&extra)), 0)
+        + length("ignitionConfigOverride")
+        + length("installerArgs")
+}
+
+/// Next hops of the default routes of an nmstate config.
+fn gateways(config: Option<&Node>) -> Vec<IpAddr> {
+    let routes = config.and_then(|config| config.at(&["routes", "config"]));
+    let routes = routes.and_then(Node::as_seq).unwrap_or_default();
+    let default =
+        |route: &&Node| text_at(route, &["destination"]).is_some_and(|text| matches!(text.text, "0.0.0.0/0" | "::/0"));
+    routes
+        .iter()
+        .filter(default)
+        .filter_map(|route| text_at(route, &["next-hop-address"])?.text.parse().ok())
+        .collect()
 }
 
 /// The entries of the static addresses of an nmstate config.
@@ -467,7 +563,7 @@ fn host_networks(config: Option<&Node>) -> Vec<ipnet::IpNet> {
     address_entries(config)
         .filter_map(|(entry, address)| {
             let prefix = entry.get("prefix-length").and_then(Node::as_u64)?;
-            Some(ipnet::IpNet::new(address, u8::try_from(prefix).ok()?).ok()?.trunc())
+            ipnet::IpNet::new(address, u8::try_from(prefix).ok()?).ok()
         })
         .collect()
 }

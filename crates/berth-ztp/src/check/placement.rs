@@ -1,373 +1,287 @@
-//! Ingress controllers and egress addresses among the manifests.
+//! Ingress controllers, load balancers in front of them, and egress addresses among the manifests.
+//!
+//! What can run where is the business of `berth-placement`; here its problems get their place in the manifests.
 
-use std::net::IpAddr;
-
-use berth_documents::{Document, Node};
-use berth_site::{EGRESS_ASSIGNABLE, REMOTE_WORKER};
-use ipnet::IpNet;
+use berth_documents::{Diagnostic, Document, Lint, Node, SourceId, Sources, Span};
+use berth_placement::{
+    DEFAULT_CONTROLLER, EgressContext, IngressAnswer, IngressContext, IngressController, PlacementNode, Problem,
+    ProblemKind, check_backends, check_ingress, host_ports, plan_egress, stray_backends,
+};
+use berth_site::{IngressDocument, REMOTE_WORKER, Site, egress_ips, load};
 
 use super::{
     CheckOptions, Findings,
-    clusters::release,
-    hosts::{selector, selects},
     manifests::hostname_value,
-    model::{HostView, Hub, name, text_at, texts},
+    model::{HostView, Hub, is_away, name},
+    nodes::{Group, groups, placement_nodes},
 };
-use crate::{lints, target::DETECTS_REMOTE};
+use crate::lints;
 
-pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findings) {
-    let controllers: Vec<&Document> = hub.extras_of("IngressController").map(|extra| extra.document).collect();
-    for (index, controller) in controllers.iter().enumerate() {
-        ingress(hub, controller, options, findings);
-        for other in controllers.iter().take(index) {
-            between(hub, controller, other, findings);
-        }
-    }
-    let egress: Vec<&Document> = hub.extras_of("EgressIP").map(|extra| extra.document).collect();
-    egress_ips(hub, &egress, findings);
-}
-
-fn ingress(hub: &Hub<'_>, document: &Document, options: &CheckOptions, findings: &mut Findings) {
-    let own = name(document).unwrap_or_default();
-    let Some(spec) = document.body() else { return };
-    domain_and_ports(hub, document, spec, findings);
-    match spec.at(&["nodePlacement", "nodeSelector"]) {
-        Some(node) => placed(hub, document, spec, node, options, findings),
-        None if own == "default" => unplaced(hub, document, findings),
-        None => {}
-    }
-}
-
-/// The default routers where nobody says which nodes they take.
-fn unplaced(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
-    for host in hub.hosts.iter().filter(|host| host.role() == "worker") {
-        let label = host.labels.iter().find(|(key, _)| key.text == REMOTE_WORKER);
-        let value = label.and_then(|(_, value)| value.as_str());
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            findings.add(
-                &lints::ROUTER_PLACEMENT,
-                document.span(),
-                format!(
-                    "the default routers may run on `{}`, whose remote-worker label is `{value}`",
-                    host.name.text
-                ),
-            );
-        }
-    }
-}
-
-fn domain_and_ports(hub: &Hub<'_>, document: &Document, spec: &Node, findings: &mut Findings) {
-    let own = name(document).unwrap_or_default();
-    if let Some(domain) = text_at(spec, &["domain"])
-        && own != "default"
-    {
-        for cluster in &hub.clusters {
-            let apps = cluster.base_domain.map(|base| format!(".apps.{}.{base}", cluster.name));
-            if apps.is_some_and(|apps| domain.text.ends_with(&apps)) {
-                findings.add(
-                    &lints::ROUTER_PLACEMENT,
-                    domain.span,
-                    "nodes answer names below the default apps domain with the ingress VIP, not with this shard's address",
-                );
+pub(super) fn check(
+    sources: &Sources,
+    hub: &Hub<'_>,
+    options: &CheckOptions,
+    load_balancers: &[SourceId],
+    findings: &mut Findings,
+) {
+    for group in groups(hub) {
+        let kinds = ["IngressController", "EgressIP", "Network"];
+        let wanted = group
+            .extras
+            .iter()
+            .filter(|extra| kinds.contains(&extra.document.kind()));
+        let documents: Vec<Document> = wanted.map(|extra| extra.document.clone()).collect();
+        // What is wrong with the documents themselves is the business of `berth lint`.
+        let (site, _) = load(sources, &documents);
+        let nodes = placement_nodes(hub, &group, options);
+        for extra in group
+            .extras
+            .iter()
+            .filter(|it| it.document.kind() == "IngressController")
+        {
+            let selector = [
+                "spec",
+                "nodePlacement",
+                "nodeSelector",
+                "matchLabels",
+                "kubernetes.io/hostname",
+            ];
+            if let Some(value) = extra.document.root.at(&selector) {
+                hostname_value(hub, value, findings);
             }
         }
-    }
-    let [http, https, stats] = ports(spec);
-    if http == https || http == stats || https == stats {
-        findings.add(
-            &lints::ROUTER_PLACEMENT,
-            spec.get("endpointPublishingStrategy")
-                .map_or_else(|| document.span(), |node| node.span),
-            format!("the specified HTTPS, HTTP and Stats ports {https}, {http}, {stats} are not unique"),
-        );
-    }
-}
-
-fn placed(
-    hub: &Hub<'_>,
-    document: &Document,
-    spec: &Node,
-    node: &Node,
-    options: &CheckOptions,
-    findings: &mut Findings,
-) {
-    let own = name(document).unwrap_or_default();
-    let Some(selector) = selector(Some(node)) else { return };
-    if let Err(error) = selector.to_map() {
-        findings.add_with_help(
-            &lints::ROUTER_PLACEMENT,
-            node.span,
-            format!("ingresscontroller \"{own}\" has invalid spec.nodePlacement.nodeSelector: {error}"),
-            "`berth ingress rewrite` gives the nodes a label that the operator takes",
-        );
-        return;
-    }
-    if let Some(value) = node.at(&["matchLabels", "kubernetes.io/hostname"]) {
-        hostname_value(hub, value, findings);
-    }
-    let detects = |host: &HostView<'_>| {
-        let cluster = hub.cluster_of(host);
-        cluster.is_none_or(|cluster| release(cluster, options).is_none_or(|release| release >= DETECTS_REMOTE))
-    };
-    let chosen: Vec<&HostView<'_>> = hub
-        .hosts
-        .iter()
-        .filter(|host| selects(&selector, host, hub.is_remote(host)))
-        .collect();
-    let avoided = |host: &&HostView<'_>| {
-        let value = host
-            .labels
-            .iter()
-            .find(|(key, _)| key.text == REMOTE_WORKER)
-            .map(|(_, value)| value.as_str());
-        match value {
-            Some(value) => value == Some(""),
-            None => hub.is_remote(host) && detects(host),
+        let ingress = Ingress::new(&group, &site, &nodes);
+        ingress.report(&group, &nodes, findings);
+        for source in load_balancers {
+            ingress.load_balancer(*source, sources.text(*source), &nodes, findings);
         }
-    };
-    if !chosen.is_empty() && chosen.iter().all(avoided) {
-        findings.add_with_help(
-            &lints::ROUTER_PLACEMENT,
-            node.span,
-            format!("`{own}` selects only nodes with an empty {REMOTE_WORKER}, which routers avoid: it stays Pending"),
-            "give these nodes the label with a value, such as the site's name",
-        );
-    }
-    let replicas = spec.get("replicas").and_then(Node::as_u64);
-    if let Some(replicas) = replicas
-        && !hub.hosts.is_empty()
-        && usize::try_from(replicas).is_ok_and(|replicas| replicas > chosen.len())
-    {
-        findings.add(
-            &lints::ROUTER_PLACEMENT,
-            spec.get("replicas").map_or_else(|| document.span(), |node| node.span),
-            format!("`{own}` wants {replicas} routers and selects {} nodes", chosen.len()),
-        );
-    }
-    let outside = chosen.iter().find(|host| own == "default" && hub.is_remote(host));
-    if let Some(host) = outside {
-        findings.add(
-            &lints::ROUTER_PLACEMENT,
-            node.span,
-            format!(
-                "the default routers may run on `{}`, outside the ingress VIP's network",
-                host.name.text
-            ),
-        );
-    }
-    if !chosen.is_empty() && chosen.iter().all(|host| host.role() == "master") {
-        on_control_plane(hub, own, spec, node, findings);
+        egress(&group, &site, &nodes, findings);
     }
 }
 
-/// Routers on the control plane, which has a taint unless it is schedulable.
-fn on_control_plane(hub: &Hub<'_>, own: &str, spec: &Node, node: &Node, findings: &mut Findings) {
-    let schedulable = hub
-        .clusters
-        .iter()
-        .any(|cluster| cluster.masters_schedulable == Some(true));
-    let tolerates = spec
-        .at(&["nodePlacement", "tolerations"])
-        .and_then(Node::as_seq)
-        .unwrap_or_default();
-    let tolerates = tolerates.iter().any(|it| {
-        text_at(it, &["key"]).is_none_or(|key| key.text.ends_with("/master") || key.text.ends_with("/control-plane"))
-    });
-    let workers = hub.hosts.iter().filter(|host| host.role() == "worker").count();
-    if !schedulable && !tolerates && workers >= 2 {
-        findings.add_with_help(
-            &lints::ROUTER_PLACEMENT,
-            node.span,
-            format!("`{own}` runs on the control plane, whose taint it does not tolerate: it stays Pending"),
-            "add a toleration of node-role.kubernetes.io/master, or set mastersSchedulable",
-        );
-    }
+/// The controllers of a cluster and where their routers can run. The default controller is there whether a manifest speaks of it or not.
+struct Ingress<'s> {
+    /// None for a default controller of which no manifest speaks.
+    documents: Vec<Option<&'s IngressDocument>>,
+    controllers: Vec<IngressController>,
+    answers: Vec<IngressAnswer>,
+    context: IngressContext,
 }
 
-fn ports(spec: &Node) -> [i64; 3] {
-    let port = |key: &str, otherwise: i64| {
-        let node = spec.at(&["endpointPublishingStrategy", "hostNetwork", key]);
-        node.and_then(Node::as_i64)
-            .filter(|port| *port != 0)
-            .unwrap_or(otherwise)
-    };
-    [port("httpPort", 80), port("httpsPort", 443), port("statsPort", 1936)]
-}
-
-fn between(hub: &Hub<'_>, controller: &Document, other: &Document, findings: &mut Findings) {
-    let (Some(spec), Some(other_spec)) = (controller.body(), other.body()) else {
-        return;
-    };
-    let (own, others) = (name(controller).unwrap_or_default(), name(other).unwrap_or_default());
-    if let (Some(domain), Some(same)) = (text_at(spec, &["domain"]), text_at(other_spec, &["domain"]))
-        && domain.text == same.text
-    {
-        findings.add_related(
-            &lints::ROUTER_PLACEMENT,
-            domain.span,
-            format!("`{own}` conflicts with: {others}"),
-            same.span,
-            "the same domain",
-        );
-    }
-    let host_network = |spec: &Node| {
-        let kind = text_at(spec, &["endpointPublishingStrategy", "type"]);
-        kind.is_none_or(|kind| kind.text == "HostNetwork")
-    };
-    let node = |spec: &Node| selector(spec.at(&["nodePlacement", "nodeSelector"]));
-    if !host_network(spec) || !host_network(other_spec) {
-        return;
-    }
-    let shared = ports(spec).iter().any(|port| ports(other_spec).contains(port));
-    let (Some(a), Some(b)) = (node(spec), node(other_spec)) else {
-        return;
-    };
-    let both = hub.hosts.iter().find(|host| {
-        let remote = hub.is_remote(host);
-        selects(&a, host, remote) && selects(&b, host, remote)
-    });
-    if let (true, Some(host)) = (shared, both) {
-        findings.add_related(
-            &lints::ROUTER_PLACEMENT,
-            controller.span(),
-            format!(
-                "`{own}` and `{others}` can both run on `{}` and take the same ports: one stays Pending",
-                host.name.text
-            ),
-            other.span(),
-            "the other",
-        );
-    }
-}
-
-/// Whether a host is in a network that holds the address. Where nobody writes the length of its own network, that of the machine
-/// network counts, or else a network of 256.
-fn is_near(machine: &[IpNet], host: &HostView<'_>, address: IpAddr) -> bool {
-    let written = host.networks.iter().any(|network| network.contains(&address));
-    written
-        || host.addresses.iter().any(|own| {
-            let known = host.networks.iter().any(|network| network.contains(own));
-            let net = machine.iter().find(|net| net.contains(own)).copied();
-            let net = net.or_else(|| IpNet::new(*own, if own.is_ipv4() { 24 } else { 64 }).ok());
-            !known && net.is_some_and(|net| net.contains(&address))
-        })
-}
-
-/// A node hosts one address of an object.
-fn outnumbered(
-    hub: &Hub<'_>,
-    machine: &[IpNet],
-    assignable: &[&HostView<'_>],
-    spec: &Node,
-    own: &str,
-    findings: &mut Findings,
-) {
-    let list = texts(spec.get("egressIPs"));
-    let placeable: Vec<IpAddr> = list.iter().filter_map(|text| text.text.parse().ok()).collect();
-    let near = |host: &&&HostView<'_>| placeable.iter().any(|address| is_near(machine, host, *address));
-    let hosts = assignable.iter().filter(near).count();
-    if let Some(text) = list.get(hosts)
-        && hosts > 0
-        && placeable.len() > hosts
-        && !hub.hosts.is_empty()
-    {
-        findings.add_with_help(
-            &lints::EGRESS,
-            text.span,
-            format!(
-                "EgressIP `{own}` has {} addresses and {hosts} labelled host(s) for them: a host takes one of an EgressIP",
-                placeable.len()
-            ),
-            "label more hosts, or take fewer addresses",
-        );
-    }
-}
-
-fn egress_ips(hub: &Hub<'_>, documents: &[&Document], findings: &mut Findings) {
-    let mut seen: Vec<(IpAddr, berth_documents::Span)> = Vec::new();
-    let machine: Vec<IpNet> = hub
-        .clusters
-        .iter()
-        .flat_map(|cluster| &cluster.machine)
-        .filter_map(|text| text.text.parse().ok())
-        .collect();
-    for document in documents {
-        let Some(spec) = document.body() else { continue };
-        let own = name(document).unwrap_or_default();
-        let namespaces = spec.get("namespaceSelector");
-        if namespaces
-            .and_then(Node::as_map)
-            .is_some_and(|map| map.iter().len() == 0)
-        {
-            findings.add(
-                &lints::EGRESS,
-                namespaces.map_or_else(|| document.span(), |node| node.span),
-                format!("EgressIP `{own}` takes the pods of every namespace"),
+impl<'s> Ingress<'s> {
+    fn new(group: &Group<'_, '_>, site: &'s Site, nodes: &[PlacementNode]) -> Self {
+        let mut documents: Vec<Option<&IngressDocument>> = site.ingress_controllers.iter().map(Some).collect();
+        let mut controllers: Vec<IngressController> = site
+            .ingress_controllers
+            .iter()
+            .map(|document| document.controller.clone())
+            .collect();
+        let named = controllers
+            .iter()
+            .any(|controller| controller.name == DEFAULT_CONTROLLER);
+        if !named && group.cluster.is_some() && !nodes.is_empty() {
+            documents.insert(0, None);
+            let name = DEFAULT_CONTROLLER.to_owned();
+            controllers.insert(
+                0,
+                IngressController {
+                    name,
+                    ..IngressController::default()
+                },
             );
         }
-        let assignable: Vec<&HostView<'_>> = hub
-            .hosts
-            .iter()
-            .filter(|host| host.labels.iter().any(|(key, _)| key.text == EGRESS_ASSIGNABLE))
-            .collect();
-        outnumbered(hub, &machine, &assignable, spec, own, findings);
-        for text in texts(spec.get("egressIPs")) {
-            let Ok(address) = text.text.parse::<IpAddr>() else {
-                findings.add(
-                    &lints::EGRESS,
-                    text.span,
-                    format!(
-                        "egress IP: {} for object EgressIP: {own} is not a valid IP address",
-                        text.text
-                    ),
-                );
+        let context = match group.cluster {
+            Some(cluster) => IngressContext {
+                vips: cluster.ingress.iter().filter_map(|vip| vip.text.parse().ok()).collect(),
+                moves_vips: cluster.moves_vips(),
+                apps_domain: cluster.apps_domain(),
+                host_network: cluster.is_bare_metal() || cluster.platform == Some("None"),
+            },
+            None => IngressContext {
+                host_network: true,
+                ..IngressContext::default()
+            },
+        };
+        let answers = check_ingress(nodes, &controllers, &context);
+        Self {
+            documents,
+            controllers,
+            answers,
+            context,
+        }
+    }
+
+    fn report(&self, group: &Group<'_, '_>, nodes: &[PlacementNode], findings: &mut Findings) {
+        for (index, (document, answer)) in self.documents.iter().zip(&self.answers).enumerate() {
+            let Some(controller) = self.controllers.get(index) else {
                 continue;
             };
-            let host = hub.hosts.iter().find(|host| host.addresses.contains(&address));
-            if let Some(host) = host {
-                findings.add(
-                    &lints::EGRESS,
-                    text.span,
-                    format!("{address} is the address of `{}`", host.name.text),
-                );
-            } else if hub
-                .clusters
-                .iter()
-                .any(|cluster| cluster.vips().any(|vip| vip == address))
-            {
-                findings.add(&lints::EGRESS, text.span, format!("{address} is a VIP of the cluster"));
+            let anywhere = controller.name == DEFAULT_CONTROLLER && controller.node_selector.is_none();
+            let remotely = anywhere && may_run_remotely(group, *document, findings);
+            for problem in &answer.problems {
+                let said = match problem.kind {
+                    // Which routes are served, and by how many, is no matter of the installation.
+                    ProblemKind::IngressOverlap | ProblemKind::IngressUnserved => true,
+                    // A selector on a name that no host has is a finding of its own.
+                    ProblemKind::IngressNoNodes => document.is_none() || selects_a_name(controller),
+                    ProblemKind::IngressOutsideVip => remotely,
+                    // Counted with the cluster's workers, whatever manifests there are.
+                    ProblemKind::IngressReplicas => anywhere,
+                    _ => false,
+                };
+                if !said {
+                    let span = document.map(|document| document.span_of(problem.kind));
+                    let span = span.or_else(|| Some(group.cluster?.span));
+                    report(&lints::ROUTER_PLACEMENT, span, problem, findings);
+                }
             }
-            match seen.iter().find(|(other, _)| *other == address) {
-                Some((_, first)) => findings.add_related(
-                    &lints::EGRESS,
-                    text.span,
-                    format!("{address} is given out twice"),
-                    *first,
-                    "first here",
-                ),
-                None => seen.push((address, text.span)),
+            if let Some(document) = document {
+                self.shared_ports(index, document, nodes, findings);
             }
-            if hub.hosts.is_empty() {
+        }
+    }
+
+    /// Two controllers that can meet on a node, even where there are nodes enough to keep them apart.
+    fn shared_ports(&self, index: usize, document: &IngressDocument, nodes: &[PlacementNode], findings: &mut Findings) {
+        let Some(answer) = self.answers.get(index) else { return };
+        if answer
+            .problems
+            .iter()
+            .any(|problem| problem.kind == ProblemKind::IngressPorts)
+        {
+            return;
+        }
+        for (other, (name, theirs)) in self.documents.iter().zip(&self.answers).take(index).enumerate() {
+            let ports = |index: usize| host_ports(self.controllers.get(index)?, &self.context);
+            let (Some(name), Some(ours), Some(used)) = (name, ports(index), ports(other)) else {
                 continue;
-            }
-            let near = |host: &&&HostView<'_>| is_near(&machine, host, address);
-            if assignable.iter().filter(near).count() == 0 {
-                findings.add_with_help(
-                    &lints::EGRESS,
-                    text.span,
-                    format!("no host with the label {EGRESS_ASSIGNABLE} has an address in the network of {address}"),
-                    "label a host whose network holds the address; `berth egress plan` names one",
-                );
-            } else if assignable.iter().filter(near).all(|host| hub.is_remote(host)) {
-                findings.add(
-                    &lints::EGRESS,
-                    text.span,
+            };
+            let port = ours.all().into_iter().find(|port| used.all().contains(port));
+            let both = answer.usable.iter().find(|node| theirs.usable.contains(node));
+            if let (Some(port), Some(node)) = (port, both.and_then(|node| nodes.get(*node))) {
+                findings.add_related(
+                    &lints::ROUTER_PLACEMENT,
+                    document.span_of(ProblemKind::IngressPorts),
                     format!(
-                        "only remote hosts can have {address}, and one that does not answer within a second loses it: raise \
-                         reachabilityTotalTimeoutSeconds"
+                        "`{}` and `{}` can meet on `{}`, and both take its port {port}: only one of them runs there",
+                        document.name.value, name.name.value, node.name
                     ),
+                    name.name.span,
+                    "the other",
                 );
             }
         }
     }
+
+    /// A load balancer in front of the routers.
+    fn load_balancer(&self, source: SourceId, text: &str, nodes: &[PlacementNode], findings: &mut Findings) {
+        let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let each = self.controllers.iter().zip(&self.answers);
+        let problems =
+            each.flat_map(|(controller, answer)| check_backends(text, nodes, controller, answer, &self.context));
+        let stray = stray_backends(text, nodes, &self.controllers, &self.answers, &self.context);
+        for (range, problem) in problems.chain(stray) {
+            let span = Span::new(source, small(range.start), small(range.end));
+            report(&lints::BACKENDS, Some(span), &problem, findings);
+        }
+    }
+}
+
+fn selects_a_name(controller: &IngressController) -> bool {
+    let selector = controller.node_selector.as_ref();
+    selector.is_some_and(|selector| selector.match_labels.contains_key("kubernetes.io/hostname"))
+}
+
+fn report(lint: &'static Lint, span: Option<Span>, problem: &Problem, findings: &mut Findings) {
+    let diagnostic = Diagnostic::new(lint, span, problem.message.clone());
+    findings.0.push(match &problem.help {
+        Some(help) => diagnostic.with_help(help.clone()),
+        None => diagnostic,
+    });
+}
+
+/// The default routers where nobody says which nodes they take: on remote machines whose label has a value, and on all of them where no
+/// node calls itself remote, behind a load balancer of the user's.
+fn may_run_remotely(group: &Group<'_, '_>, document: Option<&IngressDocument>, findings: &mut Findings) -> bool {
+    let help =
+        "place the default IngressController among the extra manifests, by a label of the nodes that it may have";
+    let mut found = false;
+    let workers = || group.hosts.iter().filter(|host| host.role() == "worker");
+    for host in workers() {
+        let label = host.labels.iter().find(|(key, _)| key.text == REMOTE_WORKER);
+        let value = label.and_then(|(key, value)| Some((key, value.as_str()?)));
+        if let Some((key, value)) = value.filter(|(_, value)| !value.is_empty()) {
+            found = true;
+            findings.add_with_help(
+                &lints::ROUTER_PLACEMENT,
+                document.map_or(key.span, |document| document.name.span),
+                format!(
+                    "the default routers may run on `{}`, whose {REMOTE_WORKER} is `{value}`: only an empty value keeps them away",
+                    host.name.text
+                ),
+                help,
+            );
+        }
+    }
+    let Some(cluster) = group.cluster else { return found };
+    let away: Vec<&&HostView<'_>> = workers().filter(|host| is_away(cluster, host)).collect();
+    if let (Some(span), Some(host)) = (cluster.user_lb, away.first()) {
+        found = true;
+        let more = match away.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        findings.add_with_help(
+            &lints::ROUTER_PLACEMENT,
+            document.map_or(span, |document| document.name.span),
+            format!(
+                "behind a load balancer of your own no node calls itself remote: the default routers may run on `{}`{more}, outside \
+                 the network of the ingress address",
+                host.name.text
+            ),
+            help,
+        );
+    }
+    found
+}
+
+fn egress(group: &Group<'_, '_>, site: &Site, nodes: &[PlacementNode], findings: &mut Findings) {
+    let mut reserved = Vec::new();
+    for (what, vips) in group
+        .cluster
+        .into_iter()
+        .flat_map(|cluster| [("the API VIP", &cluster.api), ("the ingress VIP", &cluster.ingress)])
+    {
+        let parsed = vips.iter().filter_map(|vip| vip.text.parse().ok());
+        reserved.extend(parsed.map(|vip| (vip, what.to_owned())));
+    }
+    let context = EgressContext {
+        reserved,
+        timeout: site.egress_timeout,
+    };
+    let plan = plan_egress(nodes, &egress_ips(site), &context);
+    let written = site.egress_ips.iter().flat_map(|document| &document.addresses);
+    for (address, text) in plan.addresses.iter().zip(written) {
+        // One node alone, and the order in which OVN-Kubernetes goes, are matters of a plan.
+        let said = |kind: ProblemKind| matches!(kind, ProblemKind::EgressSingleNode | ProblemKind::EgressGreedy);
+        for problem in address.problems.iter().filter(|problem| !said(problem.kind)) {
+            report(&lints::EGRESS, Some(text.span), problem, findings);
+        }
+    }
+    for (object, problem) in &plan.problems {
+        let Some(document) = object.and_then(|index| site.egress_ips.get(index)) else {
+            continue;
+        };
+        report(&lints::EGRESS, Some(document.name.span), problem, findings);
+    }
+}
+
+/// How many routers the default controller wants.
+pub(super) fn default_replicas(hub: &Hub<'_>) -> usize {
+    let mut controllers = hub.extras_of("IngressController");
+    let default = controllers.find(|extra| name(extra.document) == Some(DEFAULT_CONTROLLER));
+    let replicas = default.and_then(|extra| extra.document.body()?.get("replicas").and_then(Node::as_u64));
+    replicas
+        .and_then(|replicas| usize::try_from(replicas).ok())
+        .unwrap_or(2)
 }

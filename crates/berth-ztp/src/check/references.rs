@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use berth_documents::{Document, Node};
+use berth_documents::{Document, Node, Span};
+use berth_labels::LabelValue;
 
 use super::{
     Findings,
-    model::{Hub, name, namespace, text_at},
+    model::{HostView, Hub, Kind, name, namespace, text_at},
 };
 use crate::{lints, names::INFRA_ENV};
 
@@ -25,6 +26,7 @@ pub(super) fn check(hub: &Hub<'_>, findings: &mut Findings) {
             "Secret" => secret(hub, document, findings),
             "AgentClusterInstall" => install(document, findings),
             "ClusterInstance" => instance(document, findings),
+            "SiteConfig" => site_config(document, findings),
             _ => {}
         }
     }
@@ -45,6 +47,14 @@ fn infra_env_of(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
         );
         return;
     };
+    if let Err(error) = wanted.parse::<LabelValue>() {
+        findings.add(
+            &lints::INFRA_ENV,
+            node.span,
+            format!("`{wanted}` cannot be the value of a label, so host `{host}` is refused: {error}"),
+        );
+        return;
+    }
     let mut known = hub.of_kind("InfraEnv").peekable();
     // Without any InfraEnv the folder holds only a part of the set.
     if known.peek().is_none() {
@@ -95,14 +105,13 @@ fn infra_env(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
 
 fn nmstate(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
     let span = document.name().map_or_else(|| document.span(), |(_, span)| span);
-    let label = |key: &str| document.labels()?.get(key)?.as_str();
     let envs: Vec<&Document> = hub
         .of_kind("InfraEnv")
         .filter(|env| namespace(env) == namespace(document))
         .collect();
     let selected = envs.iter().any(|env| {
         selector(env).is_some_and(|(_, labels)| {
-            !labels.is_empty() && labels.iter().all(|(key, value)| label(key) == Some(value))
+            !labels.is_empty() && labels.iter().all(|(key, value)| has_label(document, key, value))
         })
     });
     if !envs.is_empty() && !selected {
@@ -116,9 +125,15 @@ fn nmstate(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
         );
     }
     let Some(spec) = document.body() else { return };
-    let list = |node: Option<&'_ Node>| node.and_then(Node::as_seq).map(<[Node]>::to_vec).unwrap_or_default();
-    let mapped = list(spec.get("interfaces"));
-    let mapped: Vec<&str> = mapped
+    static_network(spec, span, findings);
+}
+
+/// Every physical interface of a static network has its MAC address.
+pub(super) fn static_network(spec: &Node, span: Span, findings: &mut Findings) {
+    fn list(node: Option<&Node>) -> &[Node] {
+        node.and_then(Node::as_seq).unwrap_or_default()
+    }
+    let mapped: Vec<&str> = list(spec.get("interfaces"))
         .iter()
         .filter_map(|item| Some(text_at(item, &["name"])?.text))
         .collect();
@@ -130,7 +145,7 @@ fn nmstate(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
         );
     }
     for interface in list(spec.at(&["config", "interfaces"])) {
-        let (Some(card), Some(kind)) = (text_at(&interface, &["name"]), text_at(&interface, &["type"])) else {
+        let (Some(card), Some(kind)) = (text_at(interface, &["name"]), text_at(interface, &["type"])) else {
             continue;
         };
         if kind.text == "ethernet" && !mapped.contains(&card.text) {
@@ -138,7 +153,7 @@ fn nmstate(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
                 &lints::NMSTATE,
                 card.span,
                 format!(
-                    "interface `{}` is in the config and has no MAC address in `interfaces`",
+                    "mac-interface mapping for interface {} is missing: it is in the config and not in `interfaces`",
                     card.text
                 ),
             );
@@ -153,23 +168,79 @@ fn mixed(hub: &Hub<'_>, findings: &mut Findings) {
         let Some((node, labels)) = selector(env).filter(|(_, labels)| !labels.is_empty()) else {
             continue;
         };
+        let strange = hub.of_kind("NMStateConfig").find(|config| {
+            namespace(config) != namespace(env) && labels.iter().all(|(key, value)| has_label(config, key, value))
+        });
         let key: Vec<(&str, &str)> = labels.into_iter().collect();
-        match seen.get(&key) {
-            Some(other) if namespace(other) != namespace(env) => findings.add_related(
+        let own = name(env).unwrap_or_default();
+        match (seen.get(&key), strange) {
+            (Some(other), _) if namespace(other) != namespace(env) => findings.add_related(
                 &lints::NMSTATE_MIXED,
                 node.span,
                 format!(
-                    "InfraEnv `{}` selects the same NMStateConfigs as `{}` of namespace `{}`: the service looks in all namespaces",
-                    name(env).unwrap_or_default(),
+                    "InfraEnv `{own}` selects the same NMStateConfigs as `{}` of namespace `{}`: the service looks in all namespaces",
                     name(other).unwrap_or_default(),
                     namespace(other).unwrap_or_default()
                 ),
                 other.span(),
                 "the other",
             ),
+            (Some(_), _) => {}
+            (None, strange) => {
+                // The other of two equal selectors is reported for both.
+                let alone = |config: &&Document| {
+                    !hub.of_kind("InfraEnv").any(|other| {
+                        let same = selector(other).is_some_and(|(_, labels)| labels.into_iter().collect::<Vec<_>>() == key);
+                        namespace(other) == namespace(config) && same
+                    })
+                };
+                if let Some(config) = strange.filter(alone) {
+                    findings.add_related(
+                        &lints::NMSTATE_MIXED,
+                        node.span,
+                        format!(
+                            "InfraEnv `{own}` also selects NMStateConfig `{}` of namespace `{}`: the service looks in all namespaces",
+                            name(config).unwrap_or_default(),
+                            namespace(config).unwrap_or_default()
+                        ),
+                        config.span(),
+                        "selected",
+                    );
+                }
+                seen.insert(key, env);
+            }
+        }
+    }
+    mixed_by_name(hub, findings);
+}
+
+fn has_label(document: &Document, key: &str, value: &str) -> bool {
+    document.labels().and_then(|labels| labels.get(key)?.as_str()) == Some(value)
+}
+
+/// The default templates of a `ClusterInstance` label the network of a host with its name alone.
+fn mixed_by_name(hub: &Hub<'_>, findings: &mut Findings) {
+    let mut seen: BTreeMap<&str, &HostView<'_>> = BTreeMap::new();
+    for host in hub
+        .hosts
+        .iter()
+        .filter(|host| host.kind == Kind::Instance && !host.cards.is_empty())
+    {
+        match seen.get(host.name.text) {
+            Some(other) if other.cluster != host.cluster => findings.add_related(
+                &lints::NMSTATE_MIXED,
+                host.name.span,
+                format!(
+                    "`{}` is a host of cluster `{}` too, and the templates label static networks by host name (nmstate-label): the \
+                     service looks in all namespaces",
+                    host.name.text, other.cluster
+                ),
+                other.name.span,
+                "the other",
+            ),
             Some(_) => {}
             None => {
-                seen.insert(key, env);
+                seen.insert(host.name.text, host);
             }
         }
     }
@@ -236,17 +307,24 @@ fn secret(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
             "move it to the top level",
         );
     }
-    let is_pull = find(".dockerconfigjson").is_some();
-    if is_pull {
+    if find(".dockerconfigjson").is_some() {
+        let kind = document.root.get("type").and_then(Node::as_str);
+        if kind != Some("kubernetes.io/dockerconfigjson") && find("type").is_none() {
+            findings.add_with_help(
+                &lints::SECRET,
+                span,
+                format!(
+                    "Secret `{own}` holds a pull secret and is of type {}",
+                    kind.unwrap_or("Opaque")
+                ),
+                "type: kubernetes.io/dockerconfigjson",
+            );
+        }
         return;
     }
-    let users: Vec<&Document> = hub
-        .of_kind("BareMetalHost")
-        .filter(|host| {
-            host.body()
-                .and_then(|spec| text_at(spec, &["bmc", "credentialsName"]))
-                .is_some_and(|it| it.text == own)
-        })
+    let users: Vec<&str> = controllers(hub)
+        .filter(|(secret, _)| *secret == own)
+        .map(|(_, namespace)| namespace)
         .collect();
     let Some(user) = users.first() else { return };
     for key in ["username", "password"] {
@@ -258,17 +336,42 @@ fn secret(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
             );
         }
     }
-    if !users.iter().any(|user| namespace(user) == namespace(document)) {
+    let there = namespace(document).unwrap_or_default();
+    let elsewhere = hub
+        .of_kind("Secret")
+        .any(|other| name(other) == Some(own) && users.iter().any(|user| namespace(other) == Some(user)));
+    if !users.contains(&there) && !elsewhere {
         findings.add(
             &lints::SECRET,
             span,
-            format!(
-                "Secret `{own}` is in namespace `{}`, and the host that names it in `{}`",
-                namespace(document).unwrap_or_default(),
-                namespace(user).unwrap_or_default()
-            ),
+            format!("Secret `{own}` is in namespace `{there}`, and the host that names it in `{user}`"),
         );
     }
+}
+
+/// The Secrets of management controllers with the namespace in which each is looked for.
+fn controllers<'a>(hub: &Hub<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let raw = hub.of_kind("BareMetalHost").filter_map(|host| {
+        let secret = text_at(host.body()?, &["bmc", "credentialsName"])?;
+        Some((secret.text, namespace(host).unwrap_or_default()))
+    });
+    let nodes = |list: Option<&'a Node>| list.and_then(Node::as_seq).unwrap_or_default();
+    let secret = |node: &'a Node| Some(text_at(node, &["bmcCredentialsName", "name"])?.text);
+    let instances = hub.of_kind("ClusterInstance").flat_map(move |instance| {
+        let own = namespace(instance).unwrap_or_default();
+        let list = nodes(instance.body().and_then(|spec| spec.get("nodes")));
+        list.iter().filter_map(move |node| Some((secret(node)?, own)))
+    });
+    let configs = hub.of_kind("SiteConfig").flat_map(move |config| {
+        let clusters = nodes(config.body().and_then(|spec| spec.get("clusters")));
+        clusters.iter().flat_map(move |cluster| {
+            let own = text_at(cluster, &["clusterName"]).map_or("", |name| name.text);
+            nodes(cluster.get("nodes"))
+                .iter()
+                .filter_map(move |node| Some((secret(node)?, own)))
+        })
+    });
+    raw.chain(instances).chain(configs)
 }
 
 fn pull_secrets(hub: &Hub<'_>, findings: &mut Findings) {
@@ -342,6 +445,28 @@ fn install(document: &Document, findings: &mut Findings) {
     }
 }
 
+fn site_config(document: &Document, findings: &mut Findings) {
+    let list = |node: Option<&'_ Node>| node.and_then(Node::as_seq).map(<[Node]>::to_vec).unwrap_or_default();
+    for cluster in list(document.body().and_then(|spec| spec.get("clusters"))) {
+        for node in list(cluster.get("nodes")) {
+            if let Some(network) = node.get("nodeNetwork") {
+                static_network(network, network.span, findings);
+            }
+        }
+        for entry in list(cluster.get("serviceNetwork"))
+            .iter()
+            .filter(|entry| entry.as_map().is_some())
+        {
+            findings.add_with_help(
+                &lints::FIELD,
+                entry.span,
+                "a SiteConfig has plain texts in `serviceNetwork`",
+                "write `- 172.30.0.0/16`",
+            );
+        }
+    }
+}
+
 fn instance(document: &Document, findings: &mut Findings) {
     let Some(spec) = document.body() else { return };
     for entry in spec.get("serviceNetwork").and_then(Node::as_seq).unwrap_or_default() {
@@ -361,6 +486,11 @@ fn instance(document: &Document, findings: &mut Findings) {
                 key.span,
                 format!("a ClusterInstance has no `{old}`: use the list `{new}`"),
             );
+        }
+    }
+    for node in spec.get("nodes").and_then(Node::as_seq).unwrap_or_default() {
+        if let Some(network) = node.get("nodeNetwork") {
+            static_network(network, network.span, findings);
         }
     }
     for maps in ["extraAnnotations", "extraLabels"] {

@@ -12,7 +12,7 @@ fn the_first_remote_workers() {
     for minor in [9, 18] {
         let options = CheckOptions {
             release: Some(Release { major: 4, minor }),
-            declared: None,
+            ..CheckOptions::default()
         };
         insta::assert_snapshot!(format!("seed_4_{minor}"), findings(&seed, &options).join("\n"));
     }
@@ -177,7 +177,7 @@ fn more_egress_addresses_than_hosts() {
     assert!(
         has(
             &found,
-            "EgressIP `shop` has 2 addresses and 1 labelled host(s) for them"
+            "there are more addresses than nodes: EgressIP `shop` cannot place 10.19.142.51"
         ),
         "{found:?}"
     );

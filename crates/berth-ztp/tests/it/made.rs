@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use berth_documents::emit::to_yaml;
 use berth_site::Release;
-use berth_ztp::{CheckOptions, Form, Manifest, Manifests, Stage, ZtpOptions};
+use berth_ztp::{BootLabels, CheckOptions, Form, Manifest, Manifests, Stage, ZtpOptions};
 use serde_json::{Value, json};
 
 use crate::site::{findings, telco, telco_with};
@@ -39,7 +39,7 @@ fn files(made: &Manifests) -> Vec<&str> {
 pub(crate) fn all() -> Vec<(String, Manifests)> {
     let mut all = Vec::new();
     for form in [Form::Raw, Form::ClusterInstance] {
-        for minor in [12, 18] {
+        for minor in [12, 18, 19] {
             for unsupported in [false, true] {
                 let name = format!("{form:?} 4.{minor} unsupported={unsupported}");
                 all.push((name, telco(&options(form, minor, unsupported), as_is)));
@@ -149,7 +149,7 @@ fn the_label_of_the_detection_is_carried_in_the_override() {
         // Kubelets before 4.13 do not read the variable: that is said, and no file is written in vain.
         let said = made.notes.iter().any(|note| {
             note.starts_with(
-                "kubelets of 4.12 do not read CUSTOM_KUBELET_LABELS, which came with 4.13: no override is made",
+                "kubelets of role worker do not read CUSTOM_KUBELET_LABELS in 4.12, which came with 4.13: no override is made",
             )
         });
         assert_eq!(
@@ -251,12 +251,42 @@ fn boot_labels_are_for_releases_whose_kubelets_read_them() {
         text.replace("platform: BareMetal", "platform: None")
             .replace("  apiVIPs: [10.19.3.2]\n  ingressVIPs: [10.19.3.3]\n", "")
     };
-    for (minor, made_any) in [(18, false), (19, true)] {
-        let made = telco(&options(Form::Raw, minor, false), without_platform);
-        let any = made
-            .manifests
-            .iter()
-            .any(|manifest| manifest.yaml().contains("ignition-config-overrides"));
-        assert_eq!(any, made_any, "4.{minor}: {:?}", made.notes);
+    let bare_metal = as_is as fn(&str) -> String;
+    let hosts = |made: &Manifests, name: &str| {
+        let of_name = made.manifests.iter().filter(|it| it.file.contains(name));
+        of_name
+            .filter(|it| it.yaml().contains("ignition-config-overrides"))
+            .count()
+    };
+    for (minor, change, when, masters, workers) in [
+        (
+            18,
+            without_platform as fn(&str) -> String,
+            BootLabels::Auto,
+            false,
+            false,
+        ),
+        (19, without_platform, BootLabels::Auto, true, true),
+        (12, bare_metal, BootLabels::Auto, false, false),
+        (18, bare_metal, BootLabels::Auto, false, true),
+        (19, bare_metal, BootLabels::Auto, true, true),
+        (12, bare_metal, BootLabels::Always, true, true),
+        (19, bare_metal, BootLabels::Never, false, false),
+    ] {
+        let options = ZtpOptions {
+            boot_labels: when,
+            ..options(Form::Raw, minor, false)
+        };
+        let made = telco(&options, change);
+        let found = (
+            hosts(&made, "baremetalhost-atlngamac") > 0,
+            hosts(&made, "baremetalhost-smyrgaear") > 0,
+        );
+        assert_eq!(found, (masters, workers), "4.{minor} {when:?}: {:?}", made.notes);
+        let said = |words: &str| made.notes.iter().any(|note| note.contains(words));
+        // What is assumed is called so, with the way out.
+        let sure = when != BootLabels::Auto;
+        assert!(sure || said("--boot-labels"), "4.{minor}: {:?}", made.notes);
+        assert_eq!(!sure && said("assumed"), !sure, "4.{minor}: {:?}", made.notes);
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod checks;
 #[cfg(test)]
+mod conditions;
+#[cfg(test)]
 mod engine;
 #[cfg(test)]
 mod made;

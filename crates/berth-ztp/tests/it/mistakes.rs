@@ -1,14 +1,11 @@
 //! Every file of `examples/mistakes/hub` gives the findings it announces, and every lint of this crate has a file.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-};
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use berth_documents::{Diagnostic, Sources};
 use berth_labels::Flavour;
 use berth_site::{Resolver, load};
-use berth_ztp::{CheckOptions, LINTS, ZtpInput, ZtpOptions, check, manifests};
+use berth_ztp::{CheckOptions, LINTS, ZtpInput, ZtpOptions, check, declared, manifests};
 
 use crate::site::{documents, texts};
 
@@ -37,15 +34,15 @@ fn findings(code: &str, text: &str) -> Vec<String> {
         };
         manifests(&input).diagnostics
     } else {
-        let declared = resolver
-            .resolve_all()
-            .iter()
-            .filter(|_| !site.berths.is_empty())
-            .map(|resolution| (resolution.node.to_string(), resolution.label_set().to_map()))
-            .collect::<BTreeMap<_, _>>();
+        let options = ZtpOptions::default();
+        let wanted = declared(&ZtpInput {
+            resolver: &resolver,
+            ingress_controllers: &[],
+            options: &options,
+        });
         let options = CheckOptions {
-            release: None,
-            declared: Some(declared).filter(|declared| !declared.is_empty()),
+            declared: Some(wanted).filter(|_| !site.berths.is_empty()),
+            ..CheckOptions::default()
         };
         check(&mut sources, &documents, &options)
     };

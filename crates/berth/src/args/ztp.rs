@@ -54,6 +54,10 @@ pub(crate) struct ZtpArgs {
     #[arg(long)]
     pub(crate) unsupported: bool,
 
+    /// When overrides carry the boot labels
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
+    pub(crate) boot_labels: BootLabelsName,
+
     /// The Secret with the pull secret, in the cluster's namespace of the hub
     #[arg(long, value_name = "NAME", default_value = "pull-secret")]
     pub(crate) pull_secret: String,
@@ -87,17 +91,27 @@ pub(crate) enum ZtpCommand {
 /// Find what the hub would refuse in manifests that you have
 ///
 /// Reads the manifests of one or more clusters, the extra manifests inside `ConfigMap`s too, and shows each finding with file
-/// and line. The exit code is 1 when there is an error or a warning; notes alone give 0.
+/// and line. Files ending in .cfg, and texts under such a key of a `ConfigMap`, are read as `HAProxy` configurations of the load
+/// balancer in front of the routers. The exit code is 1 when there is an error or a warning; notes alone give 0.
+///
+/// What is installed cannot be changed at will. Such changes show when the hub's side is known: by `--against`, by an exported
+/// `ClusterInstance`, which says what its operator saw last, by exported `Agent`s, or by the site (`-f`).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   berth ztp check hub/georgia
   berth ztp check hub/ --release 4.18 -o json
-  berth ztp check hub/georgia -f site/")]
+  berth ztp check hub/georgia -f site/
+  oc get clusterinstance,aci,infraenv,bmh,agent -n georgia -o yaml > now.yaml
+  berth ztp check hub/georgia --against now.yaml")]
 pub(crate) struct ZtpCheckArgs {
     /// File or folder with manifests; `-` is standard input
     #[arg(value_name = "DIR", required = true)]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// What the hub has: an export from it, or the folder that was applied last; changes that it refuses are found; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub(crate) against: Vec<PathBuf>,
 
     /// The site that the manifests are for: labels that it does not declare are found too; repeatable
     #[arg(short = 'f', long = "filename", value_name = "PATH")]
@@ -112,6 +126,18 @@ pub(crate) struct ZtpCheckArgs {
 
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+/// When overrides carry the boot labels, by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BootLabelsName {
+    /// Where the kubelet's unit reads them, by role, platform and release
+    #[default]
+    Auto,
+    /// On all machines
+    Always,
+    /// On none: labels come when a node is Ready
+    Never,
 }
 
 /// The forms by name.

@@ -30,9 +30,14 @@ pub(crate) fn run(args: &IngressCheckArgs, stdin: &mut dyn Read, printer: &mut P
     let placement = Placement::new(&resolver, &resolutions);
     let mut diagnostics = Vec::new();
     let mut controllers = Vec::new();
-    for (index, (answer, mut findings)) in placement.ingress().into_iter().enumerate() {
+    let all = placement.ingress();
+    let answers: Vec<_> = all.iter().map(|(answer, _)| answer.clone()).collect();
+    for (index, (answer, mut findings)) in all.into_iter().enumerate() {
         if let Some((source, text)) = &haproxy {
             findings.extend(placement.load_balancer(index, &answer, *source, text));
+            if index == 0 {
+                findings.extend(placement.stray_backends(&answers, *source, text));
+            }
         }
         controllers.push(ControllerReport {
             controller: answer.controller,

@@ -7,11 +7,13 @@ use std::{io::Read, path::Path};
 use berth_documents::{Diagnostic, Document, Sources, parse};
 use berth_labels::Flavour;
 use berth_site::{Resolver, check};
-use berth_ztp::{Converted, Form, Manifest, Manifests, ZtpInput, ZtpOptions, convert, is_site_config, manifests};
+use berth_ztp::{
+    BootLabels, Converted, Form, Manifest, Manifests, ZtpInput, ZtpOptions, convert, is_site_config, manifests,
+};
 use serde_json::Value;
 
 use crate::{
-    args::{ArtefactFormat, FormName, ZtpArgs},
+    args::{ArtefactFormat, BootLabelsName, FormName, ZtpArgs},
     exit::Exit,
     failure::Failure,
     findings, input,
@@ -78,6 +80,11 @@ fn from_site(args: &ZtpArgs, loaded: &Loaded, printer: &mut Printer<'_>) -> Resu
         },
         release: args.release,
         unsupported: args.unsupported,
+        boot_labels: match args.boot_labels {
+            BootLabelsName::Auto => BootLabels::Auto,
+            BootLabelsName::Always => BootLabels::Always,
+            BootLabelsName::Never => BootLabels::Never,
+        },
         pull_secret: args.pull_secret.clone(),
         image_set: args.image_set.clone(),
         ssh_public_key: args.ssh_key.clone(),

@@ -1,10 +1,10 @@
 //! `berth ztp check`: what the hub would refuse.
 
-use std::{collections::BTreeMap, io::Read};
+use std::{collections::BTreeMap, io::Read, path::Path};
 
 use berth_documents::{Diagnostic, Sources, parse};
 use berth_site::Resolver;
-use berth_ztp::{CheckOptions, check};
+use berth_ztp::{CheckOptions, Declared, ZtpInput, ZtpOptions, check, declared};
 
 use super::lint::LintReport;
 use crate::{
@@ -19,16 +19,29 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &ZtpCheckArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let texts = input::read_text(&args.paths, stdin).map_err(Failure::Input)?;
+    let texts = input::read_with_configurations(&args.paths, stdin).map_err(Failure::Input)?;
     let declared = if args.site.is_empty() {
         None
     } else {
-        Some(labels_of(args, stdin)?)
+        Some(wanted_by(args, stdin)?)
     };
+    let against = input::read_text(&args.against, stdin).map_err(Failure::Input)?;
     let mut sources = Sources::new();
     let (mut documents, mut diagnostics): (_, Vec<Diagnostic>) = (Vec::new(), Vec::new());
+    let mut options = CheckOptions {
+        release: args.release,
+        declared,
+        ..CheckOptions::default()
+    };
     for (name, text) in texts {
+        let is_configuration = Path::new(&name)
+            .extension()
+            .is_some_and(|extension| extension == input::CONFIGURATION);
         let id = sources.add(name, text);
+        if is_configuration {
+            options.load_balancers.push(id);
+            continue;
+        }
         let parsed = parse(&sources, id);
         documents.extend(parsed.documents);
         diagnostics.extend(parsed.diagnostics);
@@ -39,10 +52,12 @@ pub(crate) fn run(args: &ZtpCheckArgs, stdin: &mut dyn Read, printer: &mut Print
             hint: None,
         });
     }
-    let options = CheckOptions {
-        release: args.release,
-        declared,
-    };
+    for (name, text) in against {
+        let id = sources.add(name, text);
+        let parsed = parse(&sources, id);
+        options.against.extend(parsed.documents);
+        diagnostics.extend(parsed.diagnostics);
+    }
     diagnostics.extend(check(&mut sources, &documents, &options));
     findings::sort(&sources, &mut diagnostics);
     let tally = Tally::of(&diagnostics);
@@ -55,13 +70,17 @@ pub(crate) fn run(args: &ZtpCheckArgs, stdin: &mut dyn Read, printer: &mut Print
     Ok(if tally.must_act() { Exit::No } else { Exit::Done })
 }
 
-/// The labels that the site declares for each of its nodes.
-fn labels_of(args: &ZtpCheckArgs, stdin: &mut dyn Read) -> Result<BTreeMap<String, BTreeMap<String, String>>, Failure> {
+/// What the site wants of each of its nodes.
+fn wanted_by(args: &ZtpCheckArgs, stdin: &mut dyn Read) -> Result<BTreeMap<String, Declared>, Failure> {
     let loaded = Loaded::read(&args.site, stdin)?;
     let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
-    let resolutions = resolver.resolve_all();
-    Ok(resolutions
-        .iter()
-        .map(|resolution| (resolution.node.to_string(), resolution.label_set().to_map()))
-        .collect())
+    let options = ZtpOptions {
+        release: args.release,
+        ..ZtpOptions::default()
+    };
+    Ok(declared(&ZtpInput {
+        resolver: &resolver,
+        ingress_controllers: &[],
+        options: &options,
+    }))
 }
