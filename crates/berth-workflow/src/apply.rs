@@ -215,6 +215,8 @@ pub struct NodeClient {
     api: Api<Node>,
     policy: LabelPolicy,
     params: PatchParams,
+    /// For those who wait for the answer.
+    patience: Patience,
 }
 
 impl std::fmt::Debug for NodeClient {
@@ -235,7 +237,15 @@ impl NodeClient {
                 field_manager: Some("berth".to_owned()),
                 ..PatchParams::default()
             },
+            patience: Patience::SHORT,
         }
+    }
+
+    /// The same with another patience than [`Patience::SHORT`] for those who wait for the answer.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Patience) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// What holds for all nodes alike.
@@ -248,7 +258,7 @@ impl NodeClient {
     /// # Errors
     /// [`ApplyError::NotFound`], [`ApplyError::Forbidden`], [`ApplyError::Unavailable`].
     pub async fn read(&self, node: &str) -> Result<NodeState, ApplyError> {
-        self.read_within(node, &mut Pauses::new(Patience::SHORT, None)).await
+        self.read_within(node, &mut Pauses::new(self.patience, None)).await
     }
 
     async fn read_within(&self, node: &str, pauses: &mut Pauses<'_>) -> Result<NodeState, ApplyError> {
@@ -320,7 +330,7 @@ impl NodeClient {
             node,
             requested,
             strategy,
-            patience: Patience::SHORT,
+            patience: self.patience,
             stop: None,
         };
         match self.write(order, None).await? {

@@ -1,8 +1,9 @@
 //! What an API server and the network do to requests now and then.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use berth_store::SubtaskPage;
+use berth_workflow::{LabelPolicy, NodeClient, Patience, Strategy};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -158,7 +159,7 @@ async fn a_node_that_others_fight_over_fails_alone() {
     let disk = Disk::new();
     let store = disk.open().await;
     let mut impatient = options("one");
-    impatient.patience.total = std::time::Duration::from_millis(300);
+    impatient.patience.total = Duration::from_millis(300);
     let running = run(&store, &client, impatient);
     let action = new_action(&names, "fought", json!({}));
     store.create_action(&action).await.unwrap();
@@ -179,4 +180,66 @@ async fn a_node_that_others_fight_over_fails_alone() {
     wait_for_end(&store, &again, &action.id).await;
     all_is_well(&store, &cluster.client(), &action.id, &names, "fought").await;
     again.end().await;
+}
+
+/// A client that answers reads with a Node and writes with a refusal.
+fn answering(code: u16, refusal: Value) -> kube::Client {
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let refusal = refusal.clone();
+        async move {
+            let (code, body) = if request.method() == Method::PATCH {
+                (code, refusal)
+            } else {
+                let metadata = json!({"name": "node-000", "resourceVersion": "1", "uid": "1", "labels": {"a": "0"}});
+                (200, json!({"kind": "Node", "apiVersion": "v1", "metadata": metadata}))
+            };
+            let answer = http::Response::builder().status(code);
+            let body = kube::client::Body::from(body.to_string().into_bytes());
+            Ok::<_, tower::BoxError>(answer.body(body).unwrap())
+        }
+    });
+    kube::Client::new(service, "default")
+}
+
+/// What stands in the way of one node is told for what it is, after it was tried for a while.
+#[tokio::test]
+async fn one_node_is_answered_with_what_is_in_its_way() {
+    let little = Patience {
+        total: Duration::from_millis(20),
+        first_pause: Duration::from_millis(5),
+        longest_pause: Duration::from_millis(5),
+    };
+    for (code, message, answer, told) in [
+        (
+            409,
+            "the object has been modified",
+            409,
+            "changed by others again and again",
+        ),
+        (429, "please slow down", 503, "please slow down"),
+        (500, "etcd had a leader change", 503, "etcd had a leader change"),
+        (503, "not ready", 503, "not ready"),
+        (
+            403,
+            "nodes \"node-000\" is forbidden: User \"berth\" cannot patch resource \"nodes\" in API group \"\"",
+            503,
+            "does not let Berth change Node node-000",
+        ),
+        (401, "Unauthorized", 503, "does not let Berth change Node node-000"),
+        (404, "nodes \"node-000\" not found", 404, "Node node-000 does not exist"),
+        (
+            422,
+            "metadata.labels: Invalid value",
+            400,
+            "a: metadata.labels: Invalid value",
+        ),
+    ] {
+        let client = answering(code, status(code, "Reason", message));
+        let nodes = NodeClient::new(client, LabelPolicy::default()).with_patience(little);
+        let requested = [("a".to_owned(), Some("1".to_owned()))].into();
+        let error = nodes.put("node-000", &requested, Strategy::Mirror, false).await;
+        let error = error.unwrap_err();
+        assert_eq!(error.status(), answer, "{code}: {error}");
+        assert!(error.to_string().contains(told), "{code}: {error}");
+    }
 }
