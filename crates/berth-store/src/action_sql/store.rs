@@ -22,6 +22,9 @@ use crate::{
 pub(super) use checking::check;
 use rows::{action_row, column, note_row, subtask_row};
 
+/// About how many things notes are asked for at a time. Long lists of values take a database more than their share of time.
+const THINGS: usize = 100;
+
 /// Greater than every identifier.
 const NEWEST: &str = "~";
 
@@ -196,30 +199,32 @@ impl ActionStore for Backend {
 
     async fn notes_about(&self, things: &[String], verbosity: u8) -> Result<Vec<Note>, Error> {
         let doing = "reading notes";
-        if things.is_empty() {
-            return Ok(Vec::new());
-        }
-        let places: Vec<String> = (2..things.len().saturating_add(2))
-            .map(|place| format!("${place}"))
-            .collect();
-        let text = format!(
-            "SELECT id, about, subject, kind, note, verbosity, link, created_at FROM notes WHERE verbosity <= $1 AND about IN \
-             ({}) ORDER BY id",
-            places.join(", ")
-        );
-        // Pages differ in length: each would be another statement to remember.
-        let mut query = sqlx::query(sqlx::AssertSqlSafe(text))
-            .persistent(false)
-            .bind(i64::from(verbosity));
-        for thing in things {
-            query = query.bind(thing.replace('\0', ""));
-        }
         let mut transaction = self.read(doing).await?;
-        let found = query
-            .fetch_all(&mut *transaction)
-            .await
-            .map_err(Error::database(doing))?;
-        found.iter().map(note_row).collect()
+        let mut notes = Vec::new();
+        for things in things.chunks(THINGS) {
+            let places: Vec<String> = (2..=THINGS.saturating_add(1))
+                .map(|place| format!("${place}"))
+                .collect();
+            let text = format!(
+                "SELECT id, about, subject, kind, note, verbosity, link, created_at FROM notes WHERE verbosity <= $1 AND \
+                 about IN ({})",
+                places.join(", ")
+            );
+            let mut query = sqlx::query(sqlx::AssertSqlSafe(text)).bind(i64::from(verbosity));
+            for place in 0..THINGS {
+                // The statement is the same for fewer things: nothing is about what is not there.
+                query = query.bind(things.get(place).map(|thing| thing.replace('\0', "")));
+            }
+            let rows = query
+                .fetch_all(&mut *transaction)
+                .await
+                .map_err(Error::database(doing))?;
+            for row in &rows {
+                notes.push(note_row(row)?);
+            }
+        }
+        notes.sort_by_key(|note| note.id);
+        Ok(notes)
     }
 
     async fn note(&self, id: u64) -> Result<Option<Note>, Error> {
