@@ -392,10 +392,10 @@ impl Question<'_> {
             }
             return true;
         }
-        let guess = if assumed { ", as is assumed" } else { "" };
+        let guess = if assumed { " (so it is assumed)" } else { "" };
         hosts.note(format!(
-            "kubelets of role {role} do not read {KUBELET_ENV_VARIABLE} in {release}, which came with {first}{guess}: no override is \
-             made, and labels come after a node is Ready, by the installer. Where the cluster's kubelet.service has the variable, say \
+            "kubelets of role {role} read {KUBELET_ENV_VARIABLE} from {first} on{guess} and not in {release}: no override is made, and \
+             labels come after a node is Ready, by the installer. Where kubelet.service of the cluster has the variable, say \
              `--boot-labels always`"
         ));
         false

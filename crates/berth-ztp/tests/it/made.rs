@@ -149,7 +149,7 @@ fn the_label_of_the_detection_is_carried_in_the_override() {
         // Kubelets before 4.13 do not read the variable: that is said, and no file is written in vain.
         let said = made.notes.iter().any(|note| {
             note.starts_with(
-                "kubelets of role worker do not read CUSTOM_KUBELET_LABELS in 4.12, which came with 4.13: no override is made",
+                "kubelets of role worker read CUSTOM_KUBELET_LABELS from 4.13 on and not in 4.12: no override is made",
             )
         });
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io::Read, path::Path};
 
-use berth_documents::{Diagnostic, Sources, parse};
+use berth_documents::{Diagnostic, Document, Sources, parse};
 use berth_site::Resolver;
 use berth_ztp::{CheckOptions, Declared, ZtpInput, ZtpOptions, check, declared};
 
@@ -58,6 +58,12 @@ pub(crate) fn run(args: &ZtpCheckArgs, stdin: &mut dyn Read, printer: &mut Print
         options.against.extend(parsed.documents);
         diagnostics.extend(parsed.diagnostics);
     }
+    if !documents.iter().any(is_of_hub) {
+        printer.note(
+            "nothing here is for a hub: no cluster and no host. The documents of a site are judged by `berth lint`, and \
+             `berth ztp` makes manifests of them",
+        )?;
+    }
     diagnostics.extend(check(&mut sources, &documents, &options));
     findings::sort(&sources, &mut diagnostics);
     let tally = Tally::of(&diagnostics);
@@ -68,6 +74,22 @@ pub(crate) fn run(args: &ZtpCheckArgs, stdin: &mut dyn Read, printer: &mut Print
     printer.report(args.output.format, &report)?;
     printer.aside(&format!("{}\n", tally.summary()))?;
     Ok(if tally.must_act() { Exit::No } else { Exit::Done })
+}
+
+/// Whether an object is one that a hub installs clusters by.
+fn is_of_hub(document: &Document) -> bool {
+    let kinds = [
+        "AgentClusterInstall",
+        "AgentServiceConfig",
+        "BareMetalHost",
+        "ClusterDeployment",
+        "ClusterInstance",
+        "InfraEnv",
+        "NMStateConfig",
+        "Provisioning",
+        "SiteConfig",
+    ];
+    kinds.contains(&document.kind())
 }
 
 /// What the site wants of each of its nodes.
