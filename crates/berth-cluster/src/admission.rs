@@ -4,7 +4,7 @@
 //! pools, rules ── policies ──► MutatingAdmissionPolicy    labels for machines without a Berth
 //!                              ValidatingAdmissionPolicy  claims of pools that are not a kubelet's place
 //! Berths ──────── roster ────► Roster                     who has a place, and where (the policies' parameter)
-//! everything ──── review ────► the same by webhook, where policies are not available
+//! everything ──── review ────► the same by webhook, and what policies cannot do: judge objects, tell a claim as an event
 //! ```
 //!
 //! All of it is pure. The controllers keep the objects up to date.
@@ -16,6 +16,7 @@ mod review;
 mod rules;
 mod webhook;
 
+pub(crate) use policy::labels_of_kubelets;
 pub use policy::{CLAIMS_POLICY, LABELS_POLICY, Policies, ROSTER, all_names, policies, roster};
 pub use review::{Claim, Endpoint, Outcome, World, review};
 pub use webhook::{MUTATE_PATH, VALIDATE_PATH, Webhook, WebhookError};

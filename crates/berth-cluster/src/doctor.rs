@@ -1,5 +1,7 @@
 //! `berth doctor`: what is wrong with an installation, and what to do about it.
 
+mod admission;
+
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -9,25 +11,20 @@ use k8s_openapi::{
         authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec},
         certificates::v1::CertificateSigningRequest,
         coordination::v1::Lease,
-        core::v1::Secret,
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
     Api, Client, ResourceExt as _,
-    api::{DynamicObject, ListParams, PostParams},
-    core::{ApiResource, GroupVersionKind},
+    api::{ListParams, PostParams},
 };
 use serde::Serialize;
-use serde_json::Value;
-use x509_parser::pem::parse_x509_pem;
 
 use crate::{
-    admission::{FailurePolicy, all_names, policies},
-    api::{CrdSet, LabelRule, MachineConfigPool, crds},
+    admission::FailurePolicy,
+    api::{CrdSet, crds},
     decide::KUBELET_SIGNER,
-    install::{Admission, CONTROLLER, InstallMode, InstallOptions, PoolDefinitions, WEBHOOK, pool_definitions, rights},
-    observe::Definitions,
+    install::{Admission, CONTROLLER, InstallMode, InstallOptions, PoolDefinitions, pool_definitions, rights},
     summary,
 };
 
@@ -84,8 +81,6 @@ pub struct Expected {
     pub now: Timestamp,
 }
 
-/// Renewals of the webhook's certificate are due so long before its end.
-const RENEW_BEFORE: i64 = 30 * 24 * 3600;
 /// A request that nobody decided for so long waits for somebody.
 const LONG_WAIT: i64 = 120;
 
@@ -110,7 +105,7 @@ pub async fn doctor(client: &Client, expected: &Expected) -> kube::Result<Vec<Ch
     workload(client, expected, &mut checks).await?;
     lease(client, expected, &mut checks).await?;
     if installed {
-        admission(client, expected, &mut checks).await?;
+        admission::admission(client, expected, &mut checks).await?;
         berths(client, &mut checks).await?;
     }
     certificates(client, expected, &mut checks).await?;
@@ -204,7 +199,9 @@ async fn access(client: &Client, expected: &Expected, checks: &mut Checks) -> ku
         replicas: 0,
         approve: expected.approve,
         admission: Admission::Policy,
+        certificate: None,
         failure: FailurePolicy::Ignore,
+        flavour: None,
         pool_definitions: false,
         database_secret: None,
     };
@@ -337,109 +334,6 @@ async fn lease(client: &Client, expected: &Expected, checks: &mut Checks) -> kub
     Ok(())
 }
 
-async fn admission(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
-    let by_webhook = resource("ValidatingWebhookConfiguration", "validatingwebhookconfigurations");
-    let webhooks: Api<DynamicObject> = Api::all_with(client.clone(), &by_webhook);
-    if webhooks.get_opt(WEBHOOK).await?.is_some() {
-        checks.ok("admission", "reviews go to the webhook");
-        return serving_certificate(client, expected, checks).await;
-    }
-    let mut objects = list(client, &ApiResource::erase::<MachineConfigPool>(&())).await?;
-    objects.extend(list(client, &ApiResource::erase::<LabelRule>(&())).await?);
-    let definitions = Definitions::new(&objects, berth_labels::Flavour::default());
-    let wanted = policies(definitions.site(), definitions.flavour(), FailurePolicy::Ignore);
-    for left in wanted.left_out.iter().filter(|left| left.required) {
-        checks.add(
-            "admission",
-            Health::Warning,
-            format!("rule {} requires what no policy can do: {}", left.rule, left.why),
-            "reserve its machines with Berths, or install with --admission webhook",
-        );
-    }
-    for (kind, plural, name) in all_names() {
-        let Some(object) = wanted
-            .objects
-            .iter()
-            .find(|object| object.get("kind").and_then(Value::as_str) == Some(kind))
-        else {
-            continue;
-        };
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind, plural));
-        let found = match api.get_opt(name).await {
-            Ok(found) => found,
-            Err(kube::Error::Api(status)) if status.is_not_found() => None,
-            Err(error) => return Err(error),
-        };
-        let Some(found) = found else {
-            checks.add(
-                "admission",
-                Health::Error,
-                format!("{kind} {name} is missing"),
-                "a controller with --admission policy makes it; before Kubernetes 1.36 install with --admission webhook",
-            );
-            continue;
-        };
-        let same = ["/variables", "/mutations", "/validations", "/policyName"]
-            .iter()
-            .all(|part| {
-                let declared = object.get("spec").and_then(|spec| spec.pointer(part));
-                declared.is_none() || declared == found.data.get("spec").and_then(|spec| spec.pointer(part))
-            });
-        if same {
-            checks.ok("admission", format!("{kind} {name} is as the rules and pools say"));
-        } else {
-            checks.add(
-                "admission",
-                Health::Warning,
-                format!("{kind} {name} is not what the rules and pools say"),
-                "the leading controller writes it anew within ten minutes; its log says what keeps it from that",
-            );
-        }
-    }
-    Ok(())
-}
-
-async fn serving_certificate(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), &expected.namespace);
-    let secret = match secrets.get_opt("berth-webhook").await {
-        Ok(secret) => secret,
-        Err(kube::Error::Api(status)) if status.is_forbidden() => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    let pem = secret
-        .and_then(|secret| secret.data)
-        .and_then(|mut data| data.remove("tls.crt"));
-    let ends = pem.as_ref().and_then(|pem| {
-        let (_, pem) = parse_x509_pem(&pem.0).ok()?;
-        Some(pem.parse_x509().ok()?.validity().not_after.timestamp())
-    });
-    match ends.map(|ends| ends - expected.now.as_second()) {
-        None => checks.add(
-            "certificates",
-            Health::Error,
-            "the webhook has no certificate",
-            "run `berth install --admission webhook`",
-        ),
-        Some(left) if left <= 0 => checks.add(
-            "certificates",
-            Health::Error,
-            "the certificate of the webhook has ended",
-            "run `berth install --admission webhook`, which makes a new one",
-        ),
-        Some(left) if left < RENEW_BEFORE => checks.add(
-            "certificates",
-            Health::Warning,
-            format!("the certificate of the webhook ends in {} days", left / 86400),
-            "run `berth install --admission webhook`, which makes a new one",
-        ),
-        Some(left) => checks.ok(
-            "certificates",
-            format!("the certificate of the webhook is good for {} days", left / 86400),
-        ),
-    }
-    Ok(())
-}
-
 /// Requests of kubelets that nobody has decided: machines that cannot join.
 async fn certificates(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
     let api: Api<CertificateSigningRequest> = Api::all(client.clone());
@@ -493,25 +387,4 @@ async fn berths(client: &Client, checks: &mut Checks) -> kube::Result<()> {
         );
     }
     Ok(())
-}
-
-fn resource(kind: &str, plural: &str) -> ApiResource {
-    let gvk = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind);
-    ApiResource::from_gvk_with_plural(&gvk, plural)
-}
-
-async fn list(client: &Client, resource: &ApiResource) -> kube::Result<Vec<Value>> {
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
-    let listed = match api.list(&ListParams::default()).await {
-        Ok(listed) => listed,
-        Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let objects = listed.items.into_iter().filter_map(|object| {
-        let mut value = serde_json::to_value(object).ok()?;
-        value["apiVersion"] = resource.api_version.clone().into();
-        value["kind"] = resource.kind.clone().into();
-        Some(value)
-    });
-    Ok(objects.collect())
 }

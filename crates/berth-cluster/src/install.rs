@@ -8,6 +8,7 @@ mod rbac;
 mod webhooks;
 mod workloads;
 
+use berth_labels::Flavour;
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,9 +16,11 @@ use crate::{
     api::{CrdSet, crds},
 };
 
-pub use cluster::{PoolDefinitions, Removal, RemovalOptions, apply, has_mutating_policies, pool_definitions, remove};
+pub use cluster::{
+    PoolDefinitions, Removal, RemovalOptions, apply, has_mutating_policies, kept_certificate, pool_definitions, remove,
+};
 pub use rbac::{Right, rights};
-pub use webhooks::{ServingCertificate, WEBHOOK, WEBHOOK_SERVICE};
+pub use webhooks::{RENEW_BEFORE, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE, judged};
 
 /// The name of the service account, the workload and the roles.
 pub const CONTROLLER: &str = "berth-controller";
@@ -42,15 +45,16 @@ impl InstallMode {
     }
 }
 
-/// How Nodes and objects are checked when they come in.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How Nodes are checked when they come in. Objects are checked by the webhook either way: what is in a machine config is
+/// encoded, and no policy can read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
-    /// By admission policies, which the API server evaluates itself.
+    /// By admission policies, which the API server evaluates itself, and by the webhook for what they cannot do.
     #[default]
     Policy,
-    /// By a webhook of the controllers, with this certificate.
-    Webhook(Box<ServingCertificate>),
-    /// Not at all.
+    /// By the webhook alone.
+    Webhook,
+    /// Not at all, nor are objects.
     Off,
 }
 
@@ -67,14 +71,26 @@ pub struct InstallOptions {
     pub replicas: u32,
     /// Let the controllers decide about certificate requests of reserved names.
     pub approve: bool,
-    /// How Nodes and objects are checked.
+    /// How Nodes are checked.
     pub admission: Admission,
+    /// What the webhook shows who it is with; without one there is no webhook.
+    pub certificate: Option<Box<ServingCertificate>>,
     /// What happens when the check cannot be made.
     pub failure: FailurePolicy,
+    /// Whose kubelets these are; `None` leaves it to the documents.
+    pub flavour: Option<Flavour>,
     /// Install the definitions of pools and machine configs, which OpenShift has already.
     pub pool_definitions: bool,
     /// A Secret of the namespace whose key `address` names the database with the committed documents.
     pub database_secret: Option<String>,
+}
+
+impl InstallOptions {
+    /// The certificate of the webhook, if there is to be one.
+    fn serving(&self) -> Option<&ServingCertificate> {
+        let certificate = self.certificate.as_deref();
+        certificate.filter(|_| self.admission != Admission::Off)
+    }
 }
 
 /// The objects, in the order of applying.
@@ -89,7 +105,7 @@ pub fn manifests(options: &InstallOptions) -> Vec<Value> {
     }));
     objects.extend(rbac::objects(options));
     objects.extend(workloads::objects(options));
-    if let Admission::Webhook(certificate) = &options.admission {
+    if let Some(certificate) = options.serving() {
         objects.extend(webhooks::objects(options, certificate));
     }
     objects

@@ -155,30 +155,47 @@ pub fn validate(object: &Value) -> Vec<Finding> {
     diagnostics.iter().map(|found| finding(&sources, found)).collect()
 }
 
-/// What is wrong with a machine config beside the pools and configs that a cluster has: itself, and what it would take
-/// from the pools that use it, such as the labels that put machines into their pool.
-pub fn validate_machine_config<'a>(
+/// Lints about pools that lose their labels or their nodes. Which object causes that depends on others: a pool that
+/// starts to select a machine config is as wrong as a machine config that starts to be selected.
+const LOSSES: [&str; 3] = ["pool-labels-lost", "kubelet-stopped", "node-not-registered"];
+
+/// What would be wrong if this pool, machine config or kubelet config were among those that a cluster has: with itself, and
+/// with the labels and nodes of pools, as far as that is not so already with the object as it was before.
+pub fn validate_among<'a>(
     others: impl IntoIterator<Item = &'a Value>,
-    object: &'a Value,
+    object: &Value,
+    before: Option<&Value>,
     flavour: Flavour,
 ) -> Vec<Finding> {
     let identity = |value: &Value| (value.get("kind").cloned(), value.pointer("/metadata/name").cloned());
     let own = identity(object);
-    let objects = others
-        .into_iter()
-        .filter(|other| identity(other) != own)
-        .chain([object]);
-    let mut sources = Sources::new();
-    let (site, mut diagnostics) = read(&mut sources, objects);
-    let resolver = Resolver::new(&site, flavour);
-    diagnostics.extend(berth_site::check(&sources, &resolver, &[]));
+    let others: Vec<&Value> = others.into_iter().filter(|other| identity(other) != own).collect();
+    let with = |object: Option<&Value>| -> Vec<Finding> {
+        let mut sources = Sources::new();
+        let (site, mut diagnostics) = read(&mut sources, others.iter().copied().chain(object));
+        let resolver = Resolver::new(&site, flavour);
+        diagnostics.extend(berth_site::check(&sources, &resolver, &[]));
+        diagnostics.iter().map(|found| finding(&sources, found)).collect()
+    };
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let name = object_name(text("/kind"), text("/metadata/name"));
-    diagnostics
-        .iter()
-        .map(|found| finding(&sources, found))
-        .filter(|finding| finding.object == name)
-        .collect()
+    let (mut own, mut elsewhere): (Vec<Finding>, Vec<Finding>) = with(Some(object))
+        .into_iter()
+        .partition(|finding| finding.object == name);
+    elsewhere.retain(|finding| LOSSES.contains(&finding.code));
+    if !elsewhere.is_empty() {
+        let known = with(before);
+        elsewhere.retain(|finding| !known.contains(finding));
+    }
+    own.extend(elsewhere);
+    own
+}
+
+/// Whether somebody declared something else than before. The API server and its controllers touch objects for other
+/// reasons, and mistakes that are there already must not keep them from that.
+pub fn is_changed(before: &Value, object: &Value) -> bool {
+    let leaving = object.pointer("/metadata/deletionTimestamp").is_some();
+    !leaving && plain(before) != plain(object)
 }
 
 fn read<'a>(sources: &mut Sources, objects: impl IntoIterator<Item = &'a Value>) -> (Site, Vec<Diagnostic>) {

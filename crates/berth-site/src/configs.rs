@@ -154,9 +154,9 @@ pub(crate) fn check_pools(sources: &Sources, site: &Site, flavour: Flavour) -> V
     findings
 }
 
-/// No configuration may lose the labels that identify a pool, or keep its nodes from registering.
-fn check_labels(sources: &Sources, site: &Site, pool: &Pool, flavour: Flavour) -> Vec<Diagnostic> {
-    let labels = ProtectedLabels {
+/// The labels of a pool that no configuration may lose.
+pub fn protected_labels(pool: &Pool) -> ProtectedLabels {
+    ProtectedLabels {
         pool: pool.name.value.to_string(),
         identifying: pool
             .implicit
@@ -164,7 +164,12 @@ fn check_labels(sources: &Sources, site: &Site, pool: &Pool, flavour: Flavour) -
             .map(|implicit| implicit.labels.clone())
             .unwrap_or_default(),
         explicit: explicit(&pool.explicit),
-    };
+    }
+}
+
+/// No configuration may lose the labels that identify a pool, or keep its nodes from registering.
+fn check_labels(sources: &Sources, site: &Site, pool: &Pool, flavour: Flavour) -> Vec<Diagnostic> {
+    let labels = protected_labels(pool);
     let selected = pool
         .machine_config_selector
         .as_ref()

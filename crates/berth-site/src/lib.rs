@@ -31,7 +31,7 @@ mod template;
 pub use berth_placement::{Hosting, LabelChanges, Moves};
 pub use check::check;
 pub use clli::{Clli, ClliError, ClliForm, decode as decode_clli};
-pub use configs::{PoolRenderError, machine_configs, render_pool};
+pub use configs::{PoolRenderError, machine_configs, protected_labels, render_pool};
 pub use filter::{FilterError, FilterItem, FilterJoin, FilterMistake, LabelJoin, NodeFilter};
 pub use lints::LINTS;
 pub use load::{has_errors, load, to_airship};

@@ -127,7 +127,7 @@ impl ControlPlane {
                     "--tls-private-key-file=server-key.pem",
                     "--client-ca-file=ca.pem",
                     "--authorization-mode=Node,RBAC",
-                    "--enable-admission-plugins=NodeRestriction",
+                    "--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
                     "--enable-bootstrap-token-auth",
                     "--service-account-issuer=https://kubernetes.default.svc",
                     "--service-account-key-file=service-accounts.pem",

@@ -49,14 +49,24 @@ fn metadata(name: &str) -> Value {
     json!({"name": name, "labels": {"app.kubernetes.io/part-of": "berth"}})
 }
 
-fn nodes(operations: &[&str]) -> Value {
+fn nodes(resources: &[&str], operations: &[&str]) -> Value {
     json!({"resourceRules": [{
-        "apiGroups": [""], "apiVersions": ["v1"], "resources": ["nodes"], "operations": operations,
+        "apiGroups": [""], "apiVersions": ["v1"], "resources": resources, "operations": operations,
     }]})
 }
 
 fn kubelets() -> Value {
     json!([{"name": "kubelet", "expression": "'system:nodes' in request.userInfo.groups"}])
+}
+
+/// The kubelets' own requests, as far as they say something about labels: heartbeats need no answer.
+pub(crate) fn labels_of_kubelets() -> Value {
+    let labels = |object: &str| format!("(has({object}.metadata.labels) ? {object}.metadata.labels : {{}})");
+    let changed = format!("{} != {}", labels("object"), labels("oldObject"));
+    json!([
+        {"name": "kubelet", "expression": "'system:nodes' in request.userInfo.groups"},
+        {"name": "labels", "expression": format!("request.operation == 'CREATE' || {changed}")},
+    ])
 }
 
 fn roster_kind() -> Value {
@@ -99,7 +109,7 @@ fn labels_policy(rules: &RulesInCel, failure: FailurePolicy) -> Vec<Value> {
                 "failurePolicy": failure.as_str(),
                 "reinvocationPolicy": "Never",
                 "paramKind": roster_kind(),
-                "matchConstraints": nodes(&["CREATE"]),
+                "matchConstraints": nodes(&["nodes"], &["CREATE"]),
                 "matchConditions": kubelets(),
                 "variables": variables,
                 "mutations": mutations,
@@ -189,8 +199,9 @@ fn claims_policy(site: &Site, rules: &RulesInCel, failure: FailurePolicy) -> Opt
             "spec": {
                 "failurePolicy": failure.as_str(),
                 "paramKind": roster_kind(),
-                "matchConstraints": nodes(&["CREATE", "UPDATE"]),
-                "matchConditions": kubelets(),
+                // A kubelet changes its labels through the status, too.
+                "matchConstraints": nodes(&["nodes", "nodes/status"], &["CREATE", "UPDATE"]),
+                "matchConditions": labels_of_kubelets(),
                 "variables": variables,
                 "validations": validations,
             },

@@ -11,7 +11,7 @@ use super::{cel::pointer, policy::BASE_POOL};
 use crate::{
     api::Berth,
     names,
-    observe::{Definitions, Finding, Question, validate, validate_machine_config},
+    observe::{Definitions, Finding, Question, is_changed, validate, validate_among},
     view::NodeView,
 };
 
@@ -27,10 +27,9 @@ pub enum Endpoint {
 /// What is known when an object is looked at.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// Pools and rules.
+    /// Pools, and what else the answer depends on: rules for a Node, machine configs and kubelet configs for one of these or
+    /// for a pool.
     pub definitions: Vec<Value>,
-    /// Machine configs; needed only for a review of one.
-    pub machine_configs: Vec<Value>,
     /// The Berth of the Node in question.
     pub berth: Option<Box<Berth>>,
     /// Whose kubelet and API server rules hold.
@@ -77,16 +76,17 @@ pub fn review(review: &Value, endpoint: Endpoint, world: &World) -> Outcome {
     let text = |pointer: &str| request.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let mut reply = Reply::new(text("/uid"));
     let deleted = text("/operation") == "DELETE";
+    let object = request.get("object").unwrap_or(&Value::Null);
+    let before = request.get("oldObject").filter(|before| before.is_object());
+    let judged = endpoint == Endpoint::Validate && !deleted && before.is_none_or(|before| is_changed(before, object));
     let claim = match (text("/kind/group"), text("/kind/kind")) {
         ("", "Node") if is_kubelet(request) && !deleted => node(request, endpoint, world, &mut reply),
-        ("berth.dev", "Berth" | "LabelRule") if endpoint == Endpoint::Validate && !deleted => {
-            reply.judge(&validate(request.get("object").unwrap_or(&Value::Null)));
+        ("berth.dev", "Berth" | "LabelRule") if judged => {
+            reply.judge(&validate(object));
             None
         }
-        ("machineconfiguration.openshift.io", "MachineConfig") if endpoint == Endpoint::Validate && !deleted => {
-            let object = request.get("object").unwrap_or(&Value::Null);
-            let others = world.definitions.iter().chain(&world.machine_configs);
-            reply.judge(&validate_machine_config(others, object, world.flavour));
+        ("machineconfiguration.openshift.io", "MachineConfig" | "KubeletConfig" | "MachineConfigPool") if judged => {
+            reply.judge(&validate_among(&world.definitions, object, before, world.flavour));
             None
         }
         _ => None,
@@ -118,7 +118,8 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
         name: view.name.clone(),
         ..NodeView::default()
     };
-    let berth = world.berth.as_deref().filter(|berth| !berth.spec.release);
+    let holds = |berth: &&Berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none();
+    let berth = world.berth.as_deref().filter(holds);
     // A rule that waits for the controllers says nothing yet about machines that nobody reserved.
     let waits = |object: &&Value| {
         berth.is_none()

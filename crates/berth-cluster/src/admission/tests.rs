@@ -220,10 +220,10 @@ fn a_claim_is_refused_unless_it_is_the_machines_place() {
 
 #[test]
 fn wrong_objects_are_kept_out_with_the_words_of_lint() {
-    let ask = |kind: &str, group: &str, object: Value, machine_configs: Vec<Value>| {
+    let ask = |kind: &str, group: &str, object: Value, configs: Vec<Value>| {
         let world = World {
-            machine_configs,
-            ..world(None)
+            definitions: [objects(), configs].concat(),
+            ..World::default()
         };
         let request = json!({"request": {"uid": "u", "operation": "CREATE", "kind": {"group": group, "kind": kind}, "object": object}});
         review(&request, Endpoint::Validate, &world).response["response"].clone()
@@ -261,4 +261,70 @@ fn wrong_objects_are_kept_out_with_the_words_of_lint() {
             .starts_with("invalid-label-key: "),
         "{answer}"
     );
+}
+
+#[test]
+fn what_keeps_the_nodes_of_a_pool_away_is_refused_wherever_it_comes_from() {
+    let api = "machineconfiguration.openshift.io/v1";
+    let edge = |label: &str| {
+        json!({"apiVersion": api, "kind": "MachineConfigPool",
+            "metadata": {"name": "edge", "labels": {"example.com/pool": label}},
+            "spec": {"nodeSelector": {"matchLabels": {"example.com/edge": ""}}}})
+    };
+    let kubelet = |pool: &str, register: bool| {
+        json!({"apiVersion": api, "kind": "KubeletConfig", "metadata": {"name": "k"}, "spec": {
+            "machineConfigPoolSelector": {"matchLabels": {"example.com/pool": pool}},
+            "kubeletConfig": {"registerNode": register}}})
+    };
+    let ask = |object: &Value, before: Option<&Value>, others: &[Value]| {
+        let world = World {
+            definitions: others.to_vec(),
+            ..World::default()
+        };
+        let request = json!({"request": {
+            "uid": "u", "operation": if before.is_some() { "UPDATE" } else { "CREATE" },
+            "kind": {"group": "machineconfiguration.openshift.io", "kind": object["kind"]},
+            "object": object, "oldObject": before,
+        }});
+        let answer = review(&request, Endpoint::Validate, &world).response["response"].clone();
+        let message = answer["status"]["message"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(answer["allowed"], message.is_empty(), "{answer}");
+        message
+    };
+    let (own, none) = (edge("edge"), edge("none"));
+    let away = kubelet("edge", false);
+    // The kubelet config comes, or changes; the pool comes, or changes.
+    for message in [
+        ask(&away, None, std::slice::from_ref(&own)),
+        ask(
+            &away,
+            Some(&kubelet("edge", true)),
+            &[own.clone(), kubelet("edge", true)],
+        ),
+        ask(&own, None, std::slice::from_ref(&away)),
+        ask(&own, Some(&none), &[none.clone(), away.clone()]),
+    ] {
+        assert!(
+            message.starts_with("node-not-registered: k `spec.kubeletConfig.registerNode`: "),
+            "{message}"
+        );
+    }
+    // It is for no pool, it is right, it goes, or what is wrong was so before.
+    let mut going = away.clone();
+    going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    let mut held = away.clone();
+    held["metadata"]["finalizers"] = json!(["example.com/held"]);
+    let mut paused = own.clone();
+    paused["spec"]["paused"] = json!(true);
+    let both = [own.clone(), away.clone()];
+    for message in [
+        ask(&away, None, std::slice::from_ref(&none)),
+        ask(&kubelet("edge", true), None, std::slice::from_ref(&own)),
+        ask(&kubelet("edge", true), Some(&away), &both),
+        ask(&going, Some(&away), &both),
+        ask(&held, Some(&away), &both),
+        ask(&paused, Some(&own), &both),
+    ] {
+        assert_eq!(message, "");
+    }
 }

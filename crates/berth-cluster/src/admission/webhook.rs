@@ -3,8 +3,7 @@
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
     Api, Client,
-    api::{DynamicObject, ListParams},
-    core::ApiResource,
+    api::ListParams,
     runtime::events::{Event, EventType, Recorder, Reporter},
 };
 use serde_json::Value;
@@ -13,7 +12,8 @@ use tracing::{debug, warn};
 
 use super::{Claim, Endpoint, World, review};
 use crate::{
-    api::{Berth, LabelRule, MachineConfig, MachineConfigPool},
+    api::Berth,
+    documents::{DocumentKind, list_documents},
     names,
 };
 use berth_labels::Flavour;
@@ -94,40 +94,20 @@ impl Webhook {
             flavour: self.flavour,
             ..World::default()
         };
-        match text("/request/kind/kind") {
-            "Node" => {
-                world.definitions = self.list(&ApiResource::erase::<MachineConfigPool>(&())).await?;
-                world
-                    .definitions
-                    .extend(self.list(&ApiResource::erase::<LabelRule>(&())).await?);
-                world.berth = self.berth(text("/request/object/metadata/name")).await?.map(Box::new);
-            }
-            "MachineConfig" => {
-                world.definitions = self.list(&ApiResource::erase::<MachineConfigPool>(&())).await?;
-                world.machine_configs = self.list(&ApiResource::erase::<MachineConfig>(&())).await?;
-            }
-            _ => {}
+        let kinds: &[DocumentKind] = match text("/request/kind/kind") {
+            "Node" => &[DocumentKind::MachineConfigPool, DocumentKind::LabelRule],
+            "MachineConfig" | "KubeletConfig" | "MachineConfigPool" => &[
+                DocumentKind::MachineConfigPool,
+                DocumentKind::MachineConfig,
+                DocumentKind::KubeletConfig,
+            ],
+            _ => &[],
+        };
+        world.definitions = list_documents(&self.client, kinds).await?;
+        if kinds.contains(&DocumentKind::LabelRule) {
+            world.berth = self.berth(text("/request/object/metadata/name")).await?.map(Box::new);
         }
         Ok(world)
-    }
-
-    async fn list(&self, resource: &ApiResource) -> kube::Result<Vec<Value>> {
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
-        let listed = match api.list(&ListParams::default()).await {
-            Ok(listed) => listed,
-            // A cluster need not have pools.
-            Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let objects = listed.items.into_iter().filter_map(|mut object| {
-            object.metadata.managed_fields = None;
-            // A list does not repeat what its items are.
-            let mut value = serde_json::to_value(object).ok()?;
-            value["apiVersion"] = resource.api_version.clone().into();
-            value["kind"] = resource.kind.clone().into();
-            Some(value)
-        });
-        Ok(objects.collect())
     }
 
     /// Most Berths have the name of their Node; where one does not, all are looked through.

@@ -11,7 +11,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use super::{CONTROLLER, PART_OF, WEBHOOK, WEBHOOK_SERVICE};
+use super::{CONTROLLER, PART_OF, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE, workloads::CERTIFICATE_SECRET};
 use crate::{
     admission::{ROSTER, all_names},
     api::{Berth, CrdSet, MachineConfigPool, crds},
@@ -92,6 +92,26 @@ pub async fn has_mutating_policies(client: &Client) -> kube::Result<bool> {
         .any(|resource| resource.name == "mutatingadmissionpolicies"))
 }
 
+/// Reads the certificate that an installation has. A new one takes a while to reach every controller, so a good one stays.
+pub async fn kept_certificate(client: &Client, namespace: &str) -> kube::Result<Option<ServingCertificate>> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let data = secrets
+        .get_opt(CERTIFICATE_SECRET)
+        .await?
+        .and_then(|secret| secret.data)
+        .unwrap_or_default();
+    let text = |name: &str| String::from_utf8(data.get(name)?.0.clone()).ok();
+    let parts = (text("tls.crt"), text("tls.key"), text("ca.crt"));
+    let (Some(certificate), Some(key), Some(authority)) = parts else {
+        return Ok(None);
+    };
+    Ok(Some(ServingCertificate {
+        certificate,
+        key,
+        authority,
+    }))
+}
+
 /// What was taken away, and what stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Removal {
@@ -133,7 +153,7 @@ pub async fn remove(client: &Client, options: &RemovalOptions) -> kube::Result<R
         ("policy/v1", "PodDisruptionBudget", namespace, CONTROLLER),
         ("v1", "Service", namespace, "berth-metrics"),
         ("v1", "Service", namespace, WEBHOOK_SERVICE),
-        ("v1", "Secret", namespace, super::workloads::CERTIFICATE_SECRET),
+        ("v1", "Secret", namespace, CERTIFICATE_SECRET),
         (rbac, "RoleBinding", Some(bootstrap::NAMESPACE), CONTROLLER),
         (rbac, "Role", Some(bootstrap::NAMESPACE), CONTROLLER),
         (rbac, "RoleBinding", Some("kube-node-lease"), CONTROLLER),

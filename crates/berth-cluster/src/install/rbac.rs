@@ -51,6 +51,7 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
         everywhere("berth.dev", "labelrules", READ, any),
         everywhere(machine_config, "machineconfigpools", READ, any),
         everywhere(machine_config, "machineconfigs", READ, any),
+        everywhere(machine_config, "kubeletconfigs", READ, any),
         everywhere("certificates.k8s.io", "certificatesigningrequests", READ, any),
         everywhere("events.k8s.io", "events", &["create", "patch"], any),
         // The kubelets' heartbeats show that a machine has come.
@@ -113,6 +114,9 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
             everywhere("policy", "poddisruptionbudgets", &["get", "list"], any),
             everywhere(machine_config, "machineconfigpools", &["patch"], any),
             everywhere(machine_config, "machineconfigpools/status", &["patch"], any),
+            // A rendered config keeps its pool's deletion waiting, which clusters such as OpenShift allow only to those who may
+            // set the pool's finalizers.
+            everywhere(machine_config, "machineconfigpools/finalizers", &["update"], any),
             everywhere(machine_config, "machineconfigs", &["create", "patch", "delete"], any),
         ]);
     }

@@ -10,7 +10,13 @@ fn options() -> InstallOptions {
         replicas: 2,
         approve: false,
         admission: Admission::Policy,
+        certificate: Some(Box::new(ServingCertificate {
+            certificate: "c".to_owned(),
+            key: "k".to_owned(),
+            authority: "a".to_owned(),
+        })),
         failure: FailurePolicy::Ignore,
+        flavour: None,
         pool_definitions: true,
         database_secret: None,
     }
@@ -81,22 +87,65 @@ fn more_rights_come_only_with_more_duties() {
 }
 
 #[test]
-fn the_webhook_lets_nodes_join_when_it_is_silent_unless_asked_otherwise() {
-    let certificate = ServingCertificate {
-        certificate: "c".to_owned(),
-        key: "k".to_owned(),
-        authority: "a".to_owned(),
-    };
-    for (failure, wanted) in [(FailurePolicy::Ignore, "Ignore"), (FailurePolicy::Fail, "Fail")] {
+fn nobody_waits_for_a_silent_webhook_unless_asked_to() {
+    for (admission, failure, nodes, others) in [
+        (Admission::Policy, FailurePolicy::Ignore, "Ignore", "Ignore"),
+        // The policies do not need the webhook, so Nodes are judged without it.
+        (Admission::Policy, FailurePolicy::Fail, "Ignore", "Fail"),
+        (Admission::Webhook, FailurePolicy::Ignore, "Ignore", "Ignore"),
+        (Admission::Webhook, FailurePolicy::Fail, "Fail", "Fail"),
+    ] {
         let objects = manifests(&InstallOptions {
-            admission: Admission::Webhook(Box::new(certificate.clone())),
+            admission,
             failure,
             ..options()
         });
-        let mutating = objects
+        let webhooks = objects
             .iter()
-            .find(|object| object["kind"] == "MutatingWebhookConfiguration")
-            .unwrap();
-        assert_eq!(mutating["webhooks"][0]["failurePolicy"], wanted);
+            .filter(|object| object["kind"].as_str().unwrap().ends_with("WebhookConfiguration"))
+            .flat_map(|object| object["webhooks"].as_array().unwrap());
+        let mut judged = Vec::new();
+        for webhook in webhooks {
+            for resource in webhook["rules"][0]["resources"].as_array().unwrap() {
+                let is_node = resource.as_str().unwrap().starts_with("nodes");
+                let wanted = if is_node { nodes } else { others };
+                assert_eq!(webhook["failurePolicy"], wanted, "{admission:?} {failure:?}: {webhook}");
+                judged.push(resource.as_str().unwrap().to_owned());
+            }
+        }
+        judged.sort_unstable();
+        judged.dedup();
+        assert_eq!(
+            judged,
+            [
+                "berths",
+                "kubeletconfigs",
+                "labelrules",
+                "machineconfigpools",
+                "machineconfigs",
+                "nodes",
+                "nodes/status"
+            ]
+        );
     }
+    let off = manifests(&InstallOptions {
+        admission: Admission::Off,
+        ..options()
+    });
+    assert!(
+        !names(&off)
+            .iter()
+            .any(|name| name.contains("Webhook") || name.contains("webhook"))
+    );
+}
+
+#[test]
+fn the_controllers_are_told_whose_kubelets_these_are() {
+    let told = |flavour| {
+        let objects = manifests(&InstallOptions { flavour, ..options() });
+        let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+        deployment["spec"]["template"]["spec"]["containers"][0]["args"].to_string()
+    };
+    assert!(told(Some(Flavour::Openshift)).contains(r#""--flavour","openshift""#));
+    assert!(!told(None).contains("--flavour"));
 }

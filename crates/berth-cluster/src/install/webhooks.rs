@@ -1,15 +1,32 @@
 //! The webhook's registration with the API server.
 
+use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
+use x509_parser::pem::parse_x509_pem;
 
-use super::{InstallOptions, metadata, workloads::CERTIFICATE_SECRET};
-use crate::admission::{FailurePolicy, MUTATE_PATH, VALIDATE_PATH};
+use super::{Admission, InstallOptions, metadata, workloads::CERTIFICATE_SECRET};
+use crate::admission::{FailurePolicy, MUTATE_PATH, VALIDATE_PATH, labels_of_kubelets};
 
 /// The name of both webhook configurations.
 pub const WEBHOOK: &str = "berth";
 /// The Service in front of the webhook.
 pub const WEBHOOK_SERVICE: &str = "berth-webhook";
+
+/// A new certificate of the webhook is due so many seconds before the end of the old one.
+pub const RENEW_BEFORE: i64 = 30 * 24 * 3600;
+
+/// Which objects are judged when they come in: group and resource.
+pub fn judged() -> [(&'static str, &'static str); 5] {
+    let machine_config = "machineconfiguration.openshift.io";
+    [
+        ("berth.dev", "berths"),
+        ("berth.dev", "labelrules"),
+        (machine_config, "machineconfigs"),
+        (machine_config, "kubeletconfigs"),
+        (machine_config, "machineconfigpools"),
+    ]
+}
 
 /// The certificate with which the webhook shows who it is, all in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +37,15 @@ pub struct ServingCertificate {
     pub key: String,
     /// The one that signed it, which the API server is told to trust.
     pub authority: String,
+}
+
+impl ServingCertificate {
+    /// How many seconds are left until its end; `None` if it cannot be read.
+    pub fn seconds_left(&self, now: Timestamp) -> Option<i64> {
+        let (_, pem) = parse_x509_pem(self.certificate.as_bytes()).ok()?;
+        let ends = pem.parse_x509().ok()?.validity().not_after.timestamp();
+        Some(ends.saturating_sub(now.as_second()))
+    }
 }
 
 fn bytes(text: &str) -> Value {
@@ -33,11 +59,11 @@ pub(super) fn objects(options: &InstallOptions, certificate: &ServingCertificate
             "caBundle": bytes(&certificate.authority),
         })
     };
-    let rule = |group: &str, resource: &str, operations: &[&str]| json!([{"apiGroups": [group], "apiVersions": ["*"], "resources": [resource], "operations": operations}]);
-    let kubelets = json!([{"name": "kubelet", "expression": "'system:nodes' in request.userInfo.groups"}]);
+    let changes = ["CREATE", "UPDATE"];
+    let rule = |group: &str, resources: &[&str]| json!([{"apiGroups": [group], "apiVersions": ["*"], "resources": resources, "operations": changes}]);
     let webhook = |name: &str, path: &str, rules: Value, failure: FailurePolicy| {
         json!({
-            "name": format!("{name}.berth.dev"),
+            "name": name,
             "admissionReviewVersions": ["v1"],
             "clientConfig": client(path),
             "failurePolicy": failure.as_str(),
@@ -47,34 +73,22 @@ pub(super) fn objects(options: &InstallOptions, certificate: &ServingCertificate
             "timeoutSeconds": 5,
         })
     };
-    let mut labels = webhook("labels", MUTATE_PATH, rule("", "nodes", &["CREATE"]), options.failure);
-    labels["matchConditions"] = kubelets.clone();
-    let mut claims = webhook(
-        "claims",
-        VALIDATE_PATH,
-        rule("", "nodes", &["CREATE", "UPDATE"]),
-        options.failure,
-    );
-    claims["matchConditions"] = kubelets;
-    let changes: &[&str] = &["CREATE", "UPDATE"];
-    let berths = webhook(
-        "berths",
-        VALIDATE_PATH,
-        rule("berth.dev", "berths", changes),
-        FailurePolicy::Ignore,
-    );
-    let rules = webhook(
-        "labelrules",
-        VALIDATE_PATH,
-        rule("berth.dev", "labelrules", changes),
-        FailurePolicy::Ignore,
-    );
-    let configs = webhook(
-        "machineconfigs",
-        VALIDATE_PATH,
-        rule("machineconfiguration.openshift.io", "machineconfigs", changes),
-        FailurePolicy::Ignore,
-    );
+    // Where policies judge Nodes, nobody has to wait for the webhook.
+    let failure = match options.admission {
+        Admission::Policy => FailurePolicy::Ignore,
+        Admission::Webhook | Admission::Off => options.failure,
+    };
+    // A kubelet changes its labels through the status, too.
+    let nodes = rule("", &["nodes", "nodes/status"]);
+    let mut labels = webhook("labels.berth.dev", MUTATE_PATH, nodes.clone(), failure);
+    labels["matchConditions"] = labels_of_kubelets();
+    let mut claims = webhook("claims.berth.dev", VALIDATE_PATH, nodes, failure);
+    claims["matchConditions"] = labels_of_kubelets();
+    let mut validating = vec![claims];
+    validating.extend(judged().map(|(group, resource)| {
+        let name = format!("{resource}.berth.dev");
+        webhook(&name, VALIDATE_PATH, rule(group, &[resource]), options.failure)
+    }));
     vec![
         json!({
             "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
@@ -91,7 +105,7 @@ pub(super) fn objects(options: &InstallOptions, certificate: &ServingCertificate
         }),
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-            "metadata": metadata(WEBHOOK, None), "webhooks": [claims, berths, rules, configs],
+            "metadata": metadata(WEBHOOK, None), "webhooks": validating,
         }),
     ]
 }

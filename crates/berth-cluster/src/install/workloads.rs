@@ -35,14 +35,17 @@ fn arguments(options: &InstallOptions) -> Vec<String> {
     }
     let admission = match options.admission {
         Admission::Policy => "policy",
-        Admission::Webhook(_) => "webhook",
+        Admission::Webhook => "webhook",
         Admission::Off => "off",
     };
     arguments.extend(["--admission".to_owned(), admission.to_owned()]);
     if options.failure == FailurePolicy::Fail {
         arguments.extend(["--admission-failure", "fail"].map(str::to_owned));
     }
-    if matches!(options.admission, Admission::Webhook(_)) {
+    if let Some(flavour) = options.flavour {
+        arguments.extend(["--flavour".to_owned(), flavour.to_string()]);
+    }
+    if options.serving().is_some() {
         arguments.extend([
             "--admission-listen".to_owned(),
             format!("0.0.0.0:{WEBHOOK_PORT}"),
@@ -99,7 +102,7 @@ pub(super) fn objects(options: &InstallOptions) -> Vec<Value> {
         "apiVersion": "v1", "kind": "Service", "metadata": metadata("berth-metrics", namespace),
         "spec": {"selector": selector(), "ports": [{"name": "metrics", "port": HEALTH_PORT, "targetPort": "health"}]},
     })];
-    if matches!(options.admission, Admission::Webhook(_)) {
+    if options.serving().is_some() {
         container["ports"] = json!([port("health", HEALTH_PORT), port("webhook", WEBHOOK_PORT)]);
         container["volumeMounts"] = json!([{"name": "webhook", "mountPath": CERTIFICATES, "readOnly": true}]);
         pod["volumes"] = json!([{"name": "webhook", "secret": {"secretName": CERTIFICATE_SECRET}}]);

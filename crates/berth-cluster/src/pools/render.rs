@@ -1,7 +1,9 @@
 //! From machine configs to a pool's rendered config.
 
+use berth_labels::Flavour;
 use berth_pools::{
-    GENERATED_BY, MachineConfig, MachineConfigSpec, RenderOptions, Rendered, SelectError, reconcile, select,
+    GENERATED_BY, MachineConfig, MachineConfigSpec, ProtectFinding, ProtectKind, RenderOptions, Rendered, SelectError,
+    protect, reconcile, select,
 };
 use serde_json::{Value, json};
 
@@ -19,8 +21,9 @@ pub enum Rendering {
     SelectingAll,
 }
 
-/// Renders a pool.
-pub fn render<'a>(pool: &PoolView, inputs: impl IntoIterator<Item = &'a MachineConfig>) -> Rendering {
+/// Renders a pool. Machine configs that would lose the labels of the pool or stop its kubelets are not rendered: admission
+/// keeps them out, but may have been silent when they came.
+pub fn render<'a>(pool: &PoolView, inputs: impl IntoIterator<Item = &'a MachineConfig>, flavour: Flavour) -> Rendering {
     let Some(selector) = &pool.machine_config_selector else {
         return Rendering::Failed("the pool has no machineConfigSelector".to_owned());
     };
@@ -29,6 +32,17 @@ pub fn render<'a>(pool: &PoolView, inputs: impl IntoIterator<Item = &'a MachineC
         Err(SelectError::SelectingAll) => return Rendering::SelectingAll,
         Err(error) => return Rendering::Failed(error.to_string()),
     };
+    let losses = protect(selected.iter().copied(), &pool.labels, flavour);
+    if let Some(loss) = losses.iter().find(|loss| loss.kind != ProtectKind::Unreadable) {
+        let line = loss.line.map_or_else(String::new, |line| format!(", line {line}"));
+        let ProtectFinding {
+            machine_config,
+            path,
+            message,
+            ..
+        } = loss;
+        return Rendering::Failed(format!("{machine_config} `{path}`{line}: {message}"));
+    }
     let options = RenderOptions {
         os_image_stream: pool.os_image_stream.clone(),
         ..RenderOptions::default()

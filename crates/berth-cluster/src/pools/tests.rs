@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use berth_labels::Flavour;
 use berth_pools::{MachineConfig, annotation, plan_pool};
 use jiff::Timestamp;
 use k8s_openapi::api::{
@@ -251,7 +252,7 @@ fn a_pool_is_rendered_from_what_it_selects_or_says_why_not() {
         input("50-infra", "infra", json!({"kernelArguments": ["quiet"]})),
         input("50-other", "other", json!({})),
     ];
-    let Rendering::Done(rendered) = render(&infra, &inputs) else {
+    let Rendering::Done(rendered) = render(&infra, &inputs, Flavour::Upstream) else {
         panic!("it can be rendered");
     };
     assert_eq!(rendered.sources, ["50-infra"]);
@@ -269,15 +270,18 @@ fn a_pool_is_rendered_from_what_it_selects_or_says_why_not() {
     );
 
     assert!(
-        matches!(render(&infra, &inputs[1..]), Rendering::Failed(why) if why.starts_with("no MachineConfigs found"))
+        matches!(render(&infra, &inputs[1..], Flavour::Upstream), Rendering::Failed(why) if why.starts_with("no MachineConfigs found"))
     );
     let all = pool(json!({"machineConfigSelector": {}}), json!({}));
-    assert_eq!(render(&all, &inputs), Rendering::SelectingAll);
+    assert_eq!(render(&all, &inputs, Flavour::Upstream), Rendering::SelectingAll);
     let none = pool(json!({}), json!({}));
-    assert!(matches!(render(&none, &inputs), Rendering::Failed(_)));
+    assert!(matches!(
+        render(&none, &inputs, Flavour::Upstream),
+        Rendering::Failed(_)
+    ));
 
     let fips = input("60-infra", "infra", json!({"fips": true}));
-    let Rendering::Done(new) = render(&infra, [&inputs[0], &fips]) else {
+    let Rendering::Done(new) = render(&infra, [&inputs[0], &fips], Flavour::Upstream) else {
         panic!("it can be rendered");
     };
     assert!(reconcilable(&object, &rendered, &inputs[..1]).is_ok());
@@ -285,6 +289,46 @@ fn a_pool_is_rendered_from_what_it_selects_or_says_why_not() {
         reconcilable(&object, &new, [&inputs[0], &fips]).is_err(),
         "running nodes cannot take it"
     );
+}
+
+#[test]
+fn what_would_lose_the_labels_of_a_pool_is_not_rendered() {
+    let role = "machineconfiguration.openshift.io/role";
+    let spec = json!({
+        "machineConfigSelector": {"matchLabels": {role: "infra"}},
+        "nodeSelector": {"matchLabels": {"example.com/infra": ""}},
+    });
+    let kubelet = |command: &str| {
+        let unit = format!("[Service]\nExecStart=/usr/bin/kubelet {command}\n");
+        let units = json!([{"name": "kubelet.service", "contents": unit}]);
+        json!({"config": {"ignition": {"version": "3.4.0"}, "systemd": {"units": units}}})
+    };
+    let infra = pool(spec, json!({}));
+    for (command, flavour, wanted) in [
+        ("--node-labels=example.com/infra=", Flavour::Upstream, None),
+        (
+            "--v=6",
+            Flavour::Upstream,
+            Some("50-kubelet `kubelet.service`, line 2: "),
+        ),
+        (
+            "--node-labels=example.com/infra=,node-role.kubernetes.io/worker",
+            Flavour::Upstream,
+            Some("the kubelet must not set the label node-role.kubernetes.io/worker"),
+        ),
+        (
+            "--node-labels=example.com/infra=,node-role.kubernetes.io/worker",
+            Flavour::Openshift,
+            None,
+        ),
+    ] {
+        let inputs = [input("50-kubelet", "infra", kubelet(command))];
+        match (render(&infra, &inputs, flavour), wanted) {
+            (Rendering::Done(_), None) => {}
+            (Rendering::Failed(why), Some(words)) => assert!(why.contains(words), "{why}"),
+            (other, _) => panic!("{command}: {other:?}"),
+        }
+    }
 }
 
 #[test]

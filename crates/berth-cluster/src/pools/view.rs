@@ -2,17 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use berth_labels::LabelSelector;
-use berth_pools::{MachineConfig, MachineConfigError, MaxUnavailable, MaxUnavailableError, NodeState, Timestamp};
+use berth_labels::{Flavour, LabelSelector};
+use berth_pools::{
+    MachineConfig, MachineConfigError, MaxUnavailable, MaxUnavailableError, NodeState, ProtectedLabels, Timestamp,
+};
+use berth_site::protected_labels;
 use jiff::Timestamp as Time;
 use k8s_openapi::api::core::v1::Taint;
 use kube::ResourceExt as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::references;
 use crate::{
     api::{Berth, MachineConfigPoolStatus},
     names,
+    observe::Definitions,
     view::NodeView,
 };
 
@@ -33,6 +37,8 @@ pub struct PoolView {
     pub machine_config_selector: Option<LabelSelector>,
     /// Which Nodes belong to it.
     pub node_selector: Option<LabelSelector>,
+    /// The labels that no configuration of its machines may lose.
+    pub labels: ProtectedLabels,
     /// Whether somebody has stopped the rollout.
     pub paused: bool,
     /// How many nodes may be out of service.
@@ -65,6 +71,7 @@ impl PoolView {
             deleting: filled("/metadata/deletionTimestamp").is_some(),
             machine_config_selector: selector("/spec/machineConfigSelector"),
             node_selector: selector("/spec/nodeSelector"),
+            labels: labels(object),
             paused: object
                 .pointer("/spec/paused")
                 .and_then(Value::as_bool)
@@ -99,10 +106,23 @@ impl PoolView {
     pub fn renders_as(&self, other: &Self) -> bool {
         self.machine_config_selector == other.machine_config_selector
             && self.os_image_stream == other.os_image_stream
+            && self.labels == other.labels
             && self.target == other.target
             && self.sources == other.sources
             && self.uid == other.uid
     }
+}
+
+/// What `berth lint` protects, read by the same function. What cannot be read has no labels to lose.
+fn labels(pool: &Value) -> ProtectedLabels {
+    // A watch does not say again what its objects are.
+    let pool = json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+        "metadata": pool.get("metadata"), "spec": pool.get("spec"),
+    });
+    let definitions = Definitions::new([&pool], Flavour::default());
+    let pool = definitions.site().pools.first();
+    pool.map(protected_labels).unwrap_or_default()
 }
 
 /// A machine config: an input that is kept whole, or a rendered one of which the name says all.

@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Cluster, INFRA, Needs, On, from_json, has, is_filled, lacks};
 
+mod alike;
+
 fn rule(name: &str, spec: &Value) -> LabelRule {
     from_json(json!({
         "apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": name}, "spec": spec,
@@ -249,6 +251,7 @@ async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_po
 
     strangers_get_what_rules_give(&cluster).await;
     claims_are_refused(&cluster).await;
+    alike::policies_and_webhook_answer_alike(&cluster).await;
 
     // The policies follow the rules and pools.
     let claims: Api<ValidatingAdmissionPolicy> = cluster.api();

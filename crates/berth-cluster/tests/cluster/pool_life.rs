@@ -10,6 +10,7 @@ use berth_cluster::{
     pools::UPDATE_IN_PROGRESS,
 };
 use berth_documents::{Sources, parse};
+use berth_labels::Flavour;
 use berth_pools::annotation;
 use berth_testing::Identity;
 use futures::{StreamExt as _, stream};
@@ -44,6 +45,8 @@ const BUSY: &str = "worker-rwn-001";
 
 fn full(options: &mut Options) {
     options.mode = Mode::Full;
+    // The site's kubelet unit is OpenShift's.
+    options.flavour = Flavour::Openshift;
     options.pools = PoolOptions {
         settle: Duration::from_millis(300),
         keep_unused: Duration::ZERO,

@@ -29,13 +29,13 @@ pub(crate) enum ModeName {
     Full,
 }
 
-/// How Nodes and objects are checked when they come in.
+/// How Nodes are checked when they come in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AdmissionName {
     /// By admission policies, made from the cluster's rules and pools
     #[default]
     Policy,
-    /// By a webhook, at --admission-listen
+    /// By the webhook at --admission-listen alone
     Webhook,
     /// Not at all
     Off,
@@ -89,15 +89,15 @@ pub(crate) struct ControllerArgs {
     #[arg(long)]
     pub(crate) no_dynamic_labels: bool,
 
-    /// How Nodes and objects are checked when they come in
+    /// How Nodes are checked when they come in
     #[arg(long, value_name = "WAY", value_enum, default_value_t)]
     pub(crate) admission: AdmissionName,
 
-    /// What happens to a Node when it cannot be checked
+    /// What happens to a Node whose policy cannot be evaluated
     #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
     pub(crate) admission_failure: FailureName,
 
-    /// Address and port of the webhook
+    /// Address and port of the webhook, which checks objects, and Nodes where policies cannot
     #[arg(long, value_name = "ADDR:PORT", requires_all = ["tls_cert", "tls_key"])]
     pub(crate) admission_listen: Option<SocketAddr>,
 

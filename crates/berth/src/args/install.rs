@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{Output, controller::ClusterArgs};
+use super::{Output, common::FlavourName, controller::ClusterArgs};
 
 /// Which controllers are installed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -14,27 +14,27 @@ pub(crate) enum InstallModeName {
     Full,
 }
 
-/// How Nodes and objects are checked when they come in.
+/// How Nodes are checked when they come in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InstallAdmission {
-    /// By policies where the API server has them, else by a webhook
+    /// By policies where the API server has them, else by the webhook alone
     #[default]
     Auto,
-    /// By admission policies, which the controllers make from rules and pools
+    /// By policies, which the controllers make from rules and pools, and by the webhook for what policies cannot do
     Policy,
-    /// By a webhook of the controllers
+    /// By the webhook of the controllers alone
     Webhook,
-    /// Not at all
+    /// Not at all, nor are objects
     Off,
 }
 
-/// What happens to a Node when it cannot be checked.
+/// What happens to a Node or an object that cannot be checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailureName {
-    /// It joins all the same
+    /// It comes in all the same
     #[default]
     Ignore,
-    /// It does not join
+    /// It is kept out; Nodes that policies check are not, because these need nobody to answer
     Fail,
 }
 
@@ -42,7 +42,8 @@ pub(crate) enum FailureName {
 ///
 /// Applies the definitions, the rights of the controllers, and the controllers themselves. What is there is brought up to
 /// date. Definitions of pools and machine configs are left alone where OpenShift has its own. The admission policies are
-/// made by the controllers, from the cluster's rules and pools.
+/// made by the controllers, from the cluster's rules and pools. Berths, rules, pools, machine configs and kubelet configs are
+/// checked by a webhook of the controllers, with the words of `berth lint`, unless --admission off is given.
 ///
 /// With --dry-run everything is printed as YAML and nothing is sent.
 #[derive(Debug, Args)]
@@ -72,13 +73,17 @@ pub(crate) struct InstallArgs {
     #[arg(long)]
     pub(crate) approve: bool,
 
-    /// How Nodes and objects are checked when they come in
+    /// How Nodes are checked when they come in
     #[arg(long, value_name = "WAY", value_enum, default_value_t)]
     pub(crate) admission: InstallAdmission,
 
-    /// What happens to a Node when it cannot be checked
+    /// What happens to a Node or an object that cannot be checked
     #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
     pub(crate) admission_failure: FailureName,
+
+    /// Whose kubelet and NodeRestriction rules hold; without it OpenShift's where the pools are OpenShift's
+    #[arg(long, value_name = "FLAVOUR", value_enum)]
+    pub(crate) flavour: Option<FlavourName>,
 
     /// Secret in the namespace whose key `address` names the database with the committed documents
     #[arg(long, value_name = "SECRET")]

@@ -26,7 +26,9 @@ use super::{DatabaseArgs, FlavourArg, StrategyName};
 berth serve --listen <ADDR:PORT> [--auth <WAY> [FILE]]
                 [--database <ADDRESS>] [OPTIONS]
        berth serve <--ignition-listen <ADDR:PORT>|--plain-listen <ADDR:PORT>>
-                <--tokens <FILE>|--allow-anonymous> [OPTIONS]",
+                <--tokens <FILE>|--allow-anonymous> [OPTIONS]
+       berth serve --admission-listen <ADDR:PORT> --admission-cert <FILE>
+                --admission-key <FILE> [OPTIONS]",
     group = ArgGroup::new("served").required(true).multiple(true).args(["listen", "ignition_listen", "plain_listen", "admission_listen"]),
     after_help = "\
 Examples:
@@ -57,7 +59,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) relabelling: RelabellingArgs,
 
-    /// Address and port of the admission webhook of the cluster; see `berth install --admission webhook`
+    /// Address and port of the admission webhook of the cluster, which the controllers of `berth install` answer too
     #[arg(long, value_name = "ADDR:PORT", requires_all = ["admission_cert", "admission_key"])]
     pub(crate) admission_listen: Option<SocketAddr>,
 

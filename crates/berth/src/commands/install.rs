@@ -4,10 +4,12 @@ use berth_cluster::{
     admission::FailurePolicy,
     connect,
     install::{
-        Admission, InstallMode, InstallOptions, PoolDefinitions, Removal, RemovalOptions, ServingCertificate,
-        WEBHOOK_SERVICE, apply, has_mutating_policies, manifests, pool_definitions, remove,
+        Admission, InstallMode, InstallOptions, PoolDefinitions, RENEW_BEFORE, Removal, RemovalOptions,
+        ServingCertificate, WEBHOOK_SERVICE, apply, has_mutating_policies, kept_certificate, manifests,
+        pool_definitions, remove,
     },
 };
+use berth_labels::Flavour;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use serde::Serialize;
 use serde_json::Value;
@@ -24,7 +26,8 @@ use crate::{
 /// Runs `berth install`.
 pub(crate) fn install(args: &InstallArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     if args.dry_run {
-        let objects = manifests(&options(args, args.admission, true)?);
+        let certificate = serving_certificate(&args.namespace)?;
+        let objects = manifests(&options(args, args.admission, PoolDefinitions::None, certificate));
         printer.data(&yaml(&objects))?;
         return Ok(Exit::Done);
     }
@@ -32,15 +35,22 @@ pub(crate) fn install(args: &InstallArgs, printer: &mut Printer<'_>) -> Result<E
         let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
             .await
             .map_err(unreachable)?;
-        let foreign = pool_definitions(&client).await.map_err(unreachable)? == PoolDefinitions::Foreign;
+        let definitions = pool_definitions(&client).await.map_err(unreachable)?;
         let admission = match args.admission {
             InstallAdmission::Auto if !has_mutating_policies(&client).await.map_err(unreachable)? => {
                 InstallAdmission::Webhook
             }
             given => given,
         };
+        let kept = kept_certificate(&client, &args.namespace).await.map_err(unreachable)?;
+        let now = jiff::Timestamp::now();
+        let good = |kept: &ServingCertificate| kept.seconds_left(now).is_some_and(|left| left > RENEW_BEFORE);
+        let certificate = match kept.filter(good) {
+            Some(kept) => kept,
+            None => serving_certificate(&args.namespace)?,
+        };
         let mut names = Vec::new();
-        for object in manifests(&options(args, admission, !foreign)?) {
+        for object in manifests(&options(args, admission, definitions, certificate)) {
             let name = name(&object);
             apply(&client, &object, false)
                 .await
@@ -92,8 +102,14 @@ fn refused(what: &str, error: kube::Error) -> Failure {
     }
 }
 
-fn options(args: &InstallArgs, admission: InstallAdmission, pool_definitions: bool) -> Result<InstallOptions, Failure> {
-    Ok(InstallOptions {
+fn options(
+    args: &InstallArgs,
+    admission: InstallAdmission,
+    definitions: PoolDefinitions,
+    certificate: ServingCertificate,
+) -> InstallOptions {
+    let foreign = definitions == PoolDefinitions::Foreign;
+    InstallOptions {
         mode: mode(args.mode),
         namespace: args.namespace.clone(),
         image: args.image.clone(),
@@ -101,13 +117,19 @@ fn options(args: &InstallArgs, admission: InstallAdmission, pool_definitions: bo
         approve: args.approve,
         admission: match admission {
             InstallAdmission::Auto | InstallAdmission::Policy => Admission::Policy,
-            InstallAdmission::Webhook => Admission::Webhook(Box::new(serving_certificate(&args.namespace)?)),
+            InstallAdmission::Webhook => Admission::Webhook,
             InstallAdmission::Off => Admission::Off,
         },
+        certificate: Some(Box::new(certificate)),
         failure: failure(args.admission_failure),
-        pool_definitions,
+        // OpenShift's own machine configs set labels that an upstream kubelet refuses.
+        flavour: args
+            .flavour
+            .map(Flavour::from)
+            .or(foreign.then_some(Flavour::Openshift)),
+        pool_definitions: !foreign,
         database_secret: args.database_secret.clone(),
-    })
+    }
 }
 
 /// The mode of an installation.
@@ -127,7 +149,7 @@ pub(super) fn failure(name: FailureName) -> FailurePolicy {
 }
 
 /// A certificate for the webhook's Service, and the authority that the API server is told to trust. The authority's key
-/// is forgotten: it signs nothing else, and the next installation makes a new pair.
+/// is forgotten: it signs nothing else, and an installation makes a new pair when the old one comes to its end.
 fn serving_certificate(namespace: &str) -> Result<ServingCertificate, Failure> {
     let unusable = |error: rcgen::Error| Failure::Unusable(format!("no certificate can be made: {}", Chain(&error)));
     let authority_key = KeyPair::generate().map_err(unusable)?;

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
         .map_err(Failure::Runtime)?;
     let options = &args.ignition;
     let wants_ignition = options.ignition_listen.or(options.plain_listen).is_some();
-    let repository = if api.is_some() || !options.has_source() {
+    let repository = if api.is_some() || (wants_ignition && !options.has_source()) {
         let database = runtime.block_on(database::open(&args.database, IfMissing::Create))?;
         let store: Arc<dyn Store> = Arc::clone(&database) as _;
         Some((Arc::new(Repository::new(store)), database))

@@ -11,7 +11,12 @@ use std::{
 use berth_testing::{ControlPlane, Identity, Options, Programs};
 use serde_json::{Value, json};
 
+use self::webhook::Hooks;
 use crate::run::{Folder, Outcome, command, finish};
+
+mod full;
+mod ignition;
+mod webhook;
 
 /// Long, because the machine may be busy; nothing is concluded from how long something took.
 const PATIENCE: usize = 900;
@@ -77,6 +82,11 @@ impl Cluster {
         std::fs::read_to_string(self.folder.path().join("controller.log")).unwrap_or_default()
     }
 
+    fn lacks_no_right(&self) {
+        let log = self.log();
+        assert!(!log.to_lowercase().contains("forbidden"), "a right is missing: {log}");
+    }
+
     /// Runs `berth` as the administrator.
     fn berth(&self, words: &str) -> Outcome {
         let mut berth = command();
@@ -95,12 +105,16 @@ impl Cluster {
     }
 
     fn controller(&self, kubeconfig: &Path, words: &str) -> Running {
+        let words = format!("controller --lease-duration 4s --identity the-one {words} --kubeconfig");
+        self.start(&words, kubeconfig)
+    }
+
+    /// Starts `berth` with a kubeconfig at the end of its arguments.
+    fn start(&self, words: &str, kubeconfig: &Path) -> Running {
         let log = std::fs::File::create(self.folder.path().join("controller.log")).unwrap();
         let child = command()
             .current_dir(self.folder.path())
-            .args(["controller", "--site", "site", "--lease-duration", "4s"])
             .args(words.split_whitespace())
-            .args(["--identity", "the-one", "--kubeconfig"])
             .arg(kubeconfig)
             .stdin(Stdio::null())
             .stderr(log)
@@ -223,14 +237,26 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
     assert_eq!(openshift["metadata"]["generation"], after["metadata"]["generation"]);
 
     // The controllers with exactly these rights, and the machines of a folder.
+    let hooks = Hooks::take(&cluster);
+    let mistakes = webhook::Mistakes::before_anybody_looks(&cluster);
     cluster.site("one");
-    let running = cluster.controller(&cluster.service_account(), "--approve");
+    let account = cluster.service_account();
+    let running = cluster.controller(
+        &account,
+        &format!("--site site --approve --admission policy {}", hooks.arguments()),
+    );
+    hooks.register(&cluster);
+    mistakes.are_held_by_nothing(&cluster);
     works(&cluster);
     answers(&cluster);
+    webhook::objects_are_judged(&cluster);
+    webhook::kubelets_are_judged_by_policies(&cluster);
+    ignition::machines_are_served_and_announced(&cluster, &account);
     assert_eq!(running.stop(), Some(0), "{}", cluster.log());
-    let log = cluster.log();
-    reviews(&cluster);
-    assert!(!log.to_lowercase().contains("forbidden"), "a right is missing: {log}");
+    cluster.lacks_no_right();
+    webhook::kubelets_are_judged_without_policies(&cluster);
+    runtime.block_on(cluster.plane.allow_bootstrap(false)).unwrap();
+    full::pools_are_rolled_out_and_requests_are_approved(&cluster);
 
     // Gone, and the Nodes are as they were. No finalizer holds anything up.
     let nodes = cluster.get("nodes").unwrap();
@@ -242,7 +268,7 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
             .contains("leaves the definitions of pools and machine configs, which are not Berth's"),
         "{said}"
     );
-    assert!(said.stdout.contains("leaves 1 bootstrap tokens"), "{said}");
+    assert!(said.stdout.contains("leaves 3 bootstrap tokens"), "{said}");
     patiently(
         || "the definition of Berths does not go".to_owned(),
         |_| cluster.get("crd berths.berth.dev").is_none().then_some(()),
@@ -299,119 +325,6 @@ fn works(cluster: &Cluster) {
     });
     let lease = cluster.wait_for("lease berth-controller --namespace berth-system", |_| true);
     assert_eq!(lease["spec"]["holderIdentity"], "the-one");
-}
-
-/// The webhook, where policies are not available. Only its address differs from what was installed: no Service has endpoints
-/// here.
-fn reviews(cluster: &Cluster) {
-    for name in ["mutating", "validating"] {
-        for kind in ["policybinding", "policy"] {
-            cluster.kubectl(&format!("delete {name}admission{kind} --all"));
-        }
-    }
-    let installed = cluster.berth("install --approve --image example.com/berth:1 --admission webhook");
-    assert_eq!(installed.exit, 0, "{installed}");
-    let key = rcgen::KeyPair::generate().unwrap();
-    let certificate = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()])
-        .unwrap()
-        .self_signed(&key)
-        .unwrap();
-    cluster
-        .folder
-        .write("tls.crt", certificate.pem())
-        .write("tls.key", key.serialize_pem());
-    let words = "--admission webhook --admission-listen 127.0.0.1:0 --tls-cert tls.crt --tls-key tls.key";
-    let running = cluster.controller(&cluster.service_account(), words);
-    let line = cluster.wait_for_log("admission reviews are answered");
-    let port: String = line
-        .split("127.0.0.1:")
-        .nth(1)
-        .unwrap()
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    let address = format!("https://127.0.0.1:{port}");
-    let bundle = json!(k8s_openapi::ByteString(certificate.pem().into_bytes()));
-    for kind in ["mutating", "validating"] {
-        let mut hooks = cluster.get(&format!("{kind}webhookconfiguration berth")).unwrap();
-        for hook in hooks["webhooks"].as_array_mut().unwrap() {
-            let path = hook["clientConfig"]["service"]["path"].as_str().unwrap().to_owned();
-            hook["clientConfig"] = json!({"url": format!("{address}{path}"), "caBundle": bundle});
-        }
-        let mut replace = cluster.plane.kubectl().unwrap();
-        let replaced = finish(replace.args(["replace", "-f", "-"]), hooks.to_string().as_bytes());
-        assert_eq!(replaced.exit, 0, "{replaced}");
-    }
-    objects_are_judged(cluster);
-    kubelets_are_judged(cluster);
-    assert_eq!(running.stop(), Some(0));
-    let log = cluster.log();
-    assert!(!log.to_lowercase().contains("forbidden"), "a right is missing: {log}");
-    // A webhook that is silent keeps nobody from joining.
-    let kubelet = cluster.plane.write_kubeconfig(&Identity::kubelet("s2")).unwrap();
-    let joined = cluster.create(&node("s2", &json!({})), Some(&kubelet));
-    assert_eq!(joined.exit, 0, "{joined}");
-}
-
-fn node(name: &str, labels: &Value) -> Value {
-    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
-}
-
-fn objects_are_judged(cluster: &Cluster) {
-    // A rule with a mistake is refused in the words of lint, once the API server has taken up the webhook.
-    let rule = |name: &str, pattern: &str| {
-        json!({"apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": name},
-            "spec": {"match": {"namePatterns": [pattern]}, "labels": {"example.com/site": "atl"}}})
-    };
-    patiently(
-        || format!("a wrong rule is taken: {}", cluster.log()),
-        |attempt| {
-            let answer = cluster.create(&rule(&format!("bad-{attempt}"), "("), None);
-            cluster.kubectl(&format!("delete labelrule bad-{attempt} --ignore-not-found"));
-            answer.stderr.contains("invalid-pattern: ").then_some(())
-        },
-    );
-    assert_eq!(cluster.create(&rule("site", "s[0-9]+"), None).exit, 0);
-    // A machine config that would take the labels of its pool away.
-    let mistake = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../examples/mistakes/pool-labels-lost.yaml"
-    );
-    let lost = finish(cluster.plane.kubectl().unwrap().args(["apply", "-f", mistake]), b"");
-    assert!(lost.stderr.contains("pool-labels-lost: "), "{lost}\n{}", cluster.log());
-    assert!(lost.stdout.contains("01-worker-kubelet"), "the others are fine: {lost}");
-}
-
-/// A kubelet without a Berth gets what rules give; one that claims another pool is refused, with an event.
-fn kubelets_are_judged(cluster: &Cluster) {
-    let kubelet = |name: &str| cluster.plane.write_kubeconfig(&Identity::kubelet(name)).unwrap();
-    let joined = cluster.create(&node("s1", &json!({"example.com/own": "1"})), Some(&kubelet("s1")));
-    assert_eq!(joined.exit, 0, "{joined}");
-    assert_eq!(label(&cluster.get("node s1").unwrap(), "example.com/site"), Some("atl"));
-    let thief = cluster.create(
-        &node("thief", &json!({"telco.example/edge": ""})),
-        Some(&kubelet("thief")),
-    );
-    assert_ne!(thief.exit, 0);
-    assert!(
-        thief
-            .stderr
-            .contains("node thief claims the labels of pool edge, which is not reserved for it"),
-        "{thief}"
-    );
-    cluster.wait_for("events --all-namespaces", |events| {
-        let events = events["items"].as_array().unwrap();
-        events
-            .iter()
-            .any(|event| event["reason"] == "PoolClaimRefused" && event["involvedObject"]["name"] == "thief")
-    });
-    let doctor = cluster.berth("doctor --approve -o json");
-    assert!(
-        checks(&doctor, "certificates")
-            .iter()
-            .any(|(health, text)| health == "ok" && text.contains("days")),
-        "{doctor}"
-    );
 }
 
 /// What people ask.

@@ -28,7 +28,12 @@ impl PoolEngine {
         self.renderings = state
             .pools
             .values()
-            .map(|pool| (pool.name.clone(), render(pool, state.inputs.values())))
+            .map(|pool| {
+                (
+                    pool.name.clone(),
+                    render(pool, state.inputs.values(), self.options.flavour),
+                )
+            })
             .collect();
         let mut jobs = Vec::new();
         for pool in state.pools.values().filter(|pool| !pool.deleting) {

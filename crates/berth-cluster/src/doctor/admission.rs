@@ -1,0 +1,216 @@
+//! Whether what comes in is judged: the webhook, its certificate, and the policies.
+
+use berth_labels::Flavour;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::{
+    Api, Client,
+    api::{DynamicObject, ListParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde_json::Value;
+
+use super::{Checks, Expected, Health};
+use crate::{
+    admission::{FailurePolicy, all_names, policies},
+    api::{LabelRule, MachineConfigPool},
+    install::{CONTROLLER, RENEW_BEFORE, WEBHOOK, judged, kept_certificate},
+    observe::Definitions,
+};
+
+pub(super) async fn admission(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
+    let arguments = arguments(client, expected).await?;
+    if argument(&arguments, "--admission") == Some("off") {
+        checks.add(
+            "admission",
+            Health::Note,
+            "Nodes and objects are not judged when they come in",
+            "run `berth install` without --admission off",
+        );
+        return Ok(());
+    }
+    let by_webhook = resource("ValidatingWebhookConfiguration", "validatingwebhookconfigurations");
+    let configurations: Api<DynamicObject> = Api::all_with(client.clone(), &by_webhook);
+    let validating = configurations.get_opt(WEBHOOK).await?.map(|found| {
+        let hooks = found.data.get("webhooks").and_then(Value::as_array);
+        hooks.cloned().unwrap_or_default()
+    });
+    if let Some(validating) = &validating {
+        let forgotten: Vec<&str> = judged()
+            .into_iter()
+            .filter(|(group, resource)| !validating.iter().any(|hook| covers(hook, group, resource)))
+            .map(|(_, resource)| resource)
+            .collect();
+        if forgotten.is_empty() {
+            checks.ok("admission", "objects are judged by the webhook when they come in");
+        } else {
+            checks.add(
+                "admission",
+                Health::Warning,
+                format!("nobody judges {} when they come in", forgotten.join(", ")),
+                "run `berth install` of the version that runs",
+            );
+        }
+        serving_certificate(client, expected, checks).await?;
+    } else {
+        checks.add(
+            "admission",
+            Health::Warning,
+            "nobody judges machine configs, kubelet configs, pools, Berths and rules when they come in",
+            "run `berth install`; `berth controller` and `berth serve` answer for it with --admission-listen",
+        );
+    }
+    // Controllers that run elsewhere make policies, unless told otherwise.
+    let by_policy = argument(&arguments, "--admission").is_none_or(|way| way == "policy");
+    if validating.is_some() && !by_policy {
+        checks.ok("admission", "Nodes of kubelets are judged by the webhook");
+        return Ok(());
+    }
+    let mut objects = list(client, &ApiResource::erase::<MachineConfigPool>(&())).await?;
+    objects.extend(list(client, &ApiResource::erase::<LabelRule>(&())).await?);
+    let definitions = Definitions::new(&objects, flavour(&arguments));
+    let wanted = policies(definitions.site(), definitions.flavour(), FailurePolicy::Ignore);
+    for left in wanted.left_out.iter().filter(|left| left.required) {
+        checks.add(
+            "admission",
+            Health::Warning,
+            format!("rule {} requires what no policy can do: {}", left.rule, left.why),
+            "reserve its machines with Berths, or install with --admission webhook",
+        );
+    }
+    for (kind, plural, name) in all_names() {
+        let Some(object) = wanted
+            .objects
+            .iter()
+            .find(|object| object.get("kind").and_then(Value::as_str) == Some(kind))
+        else {
+            continue;
+        };
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind, plural));
+        let found = match api.get_opt(name).await {
+            Ok(found) => found,
+            Err(kube::Error::Api(status)) if status.is_not_found() => None,
+            Err(error) => return Err(error),
+        };
+        let Some(found) = found else {
+            checks.add(
+                "admission",
+                Health::Error,
+                format!("{kind} {name} is missing"),
+                "a controller with --admission policy makes it; before Kubernetes 1.36 install with --admission webhook",
+            );
+            continue;
+        };
+        let same = ["/variables", "/mutations", "/validations", "/policyName"]
+            .iter()
+            .all(|part| {
+                let declared = object.get("spec").and_then(|spec| spec.pointer(part));
+                declared.is_none() || declared == found.data.get("spec").and_then(|spec| spec.pointer(part))
+            });
+        if same {
+            checks.ok("admission", format!("{kind} {name} is as the rules and pools say"));
+        } else {
+            checks.add(
+                "admission",
+                Health::Warning,
+                format!("{kind} {name} is not what the rules and pools say"),
+                "the leading controller writes it anew within ten minutes; its log says what keeps it from that",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether a webhook is asked about a resource.
+fn covers(hook: &Value, group: &str, resource: &str) -> bool {
+    let has = |rule: &Value, field: &str, wanted: &str| {
+        let values = rule.get(field).and_then(Value::as_array);
+        values.is_some_and(|values| values.iter().any(|value| value == wanted || value == "*"))
+    };
+    let rules = hook.get("rules").and_then(Value::as_array);
+    rules.is_some_and(|rules| {
+        rules
+            .iter()
+            .any(|rule| has(rule, "apiGroups", group) && has(rule, "resources", resource))
+    })
+}
+
+/// What the installed controllers were started with.
+async fn arguments(client: &Client, expected: &Expected) -> kube::Result<Vec<String>> {
+    let api: Api<Deployment> = Api::namespaced(client.clone(), &expected.namespace);
+    let pod = api
+        .get_opt(CONTROLLER)
+        .await?
+        .and_then(|deployment| deployment.spec)
+        .and_then(|spec| spec.template.spec);
+    let containers = pod.map(|pod| pod.containers).unwrap_or_default();
+    Ok(containers
+        .into_iter()
+        .flat_map(|container| container.args.unwrap_or_default())
+        .collect())
+}
+
+fn argument<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
+    let place = arguments.iter().position(|argument| argument == name)?;
+    arguments.get(place.checked_add(1)?).map(String::as_str)
+}
+
+fn flavour(arguments: &[String]) -> Flavour {
+    let named = [Flavour::Upstream, Flavour::Openshift]
+        .into_iter()
+        .find(|flavour| argument(arguments, "--flavour") == Some(flavour.as_str()));
+    named.unwrap_or_default()
+}
+
+async fn serving_certificate(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
+    let certificate = match kept_certificate(client, &expected.namespace).await {
+        Ok(certificate) => certificate,
+        Err(kube::Error::Api(status)) if status.is_forbidden() => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    match certificate.and_then(|certificate| certificate.seconds_left(expected.now)) {
+        None => checks.add(
+            "certificates",
+            Health::Error,
+            "the webhook has no certificate",
+            "run `berth install`, which makes one",
+        ),
+        Some(left) if left <= 0 => checks.add(
+            "certificates",
+            Health::Error,
+            "the certificate of the webhook has ended",
+            "run `berth install`, which makes a new one",
+        ),
+        Some(left) if left < RENEW_BEFORE => checks.add(
+            "certificates",
+            Health::Warning,
+            format!("the certificate of the webhook ends in {} days", left / 86400),
+            "run `berth install`, which makes a new one",
+        ),
+        Some(left) => checks.ok(
+            "certificates",
+            format!("the certificate of the webhook is good for {} days", left / 86400),
+        ),
+    }
+    Ok(())
+}
+
+fn resource(kind: &str, plural: &str) -> ApiResource {
+    let gvk = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind);
+    ApiResource::from_gvk_with_plural(&gvk, plural)
+}
+
+async fn list(client: &Client, resource: &ApiResource) -> kube::Result<Vec<Value>> {
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
+    let listed = match api.list(&ListParams::default()).await {
+        Ok(listed) => listed,
+        Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let objects = listed.items.into_iter().filter_map(|object| {
+        let mut value = serde_json::to_value(object).ok()?;
+        value["apiVersion"] = resource.api_version.clone().into();
+        value["kind"] = resource.kind.clone().into();
+        Some(value)
+    });
+    Ok(objects.collect())
+}

@@ -1,0 +1,264 @@
+//! Policies and webhook are two ways to one answer: each request of a table is sent to the API server, which has the policies,
+//! and put to the webhook.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use berth_cluster::{
+    admission::{MUTATE_PATH, VALIDATE_PATH, Webhook},
+    api::{Berth, MachineConfigPool, Roster},
+};
+use berth_labels::Flavour;
+use berth_testing::Identity;
+use k8s_openapi::{ByteString, api::core::v1::Node};
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams, PostParams},
+};
+use serde_json::{Value, json};
+
+use crate::support::{Cluster, from_json};
+
+type Labels = BTreeMap<String, String>;
+/// The labels that come in, or the refusal.
+type Verdict = Result<Labels, String>;
+
+/// How labels reach a Node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Create,
+    Update,
+    Status,
+}
+
+fn labels_of(value: &Value) -> Labels {
+    serde_json::from_value(value["metadata"]["labels"].clone()).unwrap_or_default()
+}
+
+fn verdict(answer: Result<Node, kube::Error>) -> Verdict {
+    match answer {
+        Ok(node) => Ok(node.metadata.labels.unwrap_or_default()),
+        Err(kube::Error::Api(status)) => {
+            // The API server says whose refusal it is before the refusal.
+            let (whose, why) = status
+                .message
+                .split_once("denied request: ")
+                .expect("a policy's refusal");
+            assert!(whose.contains("berth-pool-claims"), "{status:?}");
+            Err(why.to_owned())
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What the API server says with the policies. Nothing is kept.
+async fn by_policies(client: &Client, way: Way, node: &Value) -> Verdict {
+    let api: Api<Node> = Api::all(client.clone());
+    let name = node["metadata"]["name"].as_str().expect("a name");
+    let parameters = PatchParams {
+        dry_run: true,
+        ..PatchParams::default()
+    };
+    let patch = Patch::Merge(json!({"metadata": {"labels": node["metadata"]["labels"]}}));
+    verdict(match way {
+        Way::Create => {
+            let parameters = PostParams {
+                dry_run: true,
+                ..PostParams::default()
+            };
+            api.create(&parameters, &from_json(node.clone())).await
+        }
+        Way::Update => api.patch(name, &parameters, &patch).await,
+        Way::Status => api.patch_status(name, &parameters, &patch).await,
+    })
+}
+
+/// What the webhook says to both questions of the API server.
+async fn by_webhook(webhook: &Webhook, way: Way, node: &Value, before: Option<&Value>) -> Verdict {
+    let name = node["metadata"]["name"].as_str().expect("a name");
+    let mut node = node.clone();
+    let mut reviews = Vec::new();
+    for path in [MUTATE_PATH, VALIDATE_PATH] {
+        let review = json!({"request": {
+            "uid": "u", "dryRun": true, "kind": {"group": "", "version": "v1", "kind": "Node"},
+            "operation": if way == Way::Create { "CREATE" } else { "UPDATE" },
+            "userInfo": {"username": format!("system:node:{name}"), "groups": ["system:nodes"]},
+            "object": node, "oldObject": before,
+        }});
+        let answer = webhook
+            .answer(path, review.to_string().as_bytes())
+            .await
+            .expect("an answer");
+        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+        if let Some(patch) = answer.pointer("/response/patch") {
+            let patch: ByteString = from_json(patch.clone());
+            let patch: Vec<Value> = serde_json::from_slice(&patch.0).expect("a patch");
+            for step in patch {
+                let path = step["path"].as_str().expect("a path");
+                if let Some(key) = path.strip_prefix("/metadata/labels/") {
+                    let key = key.replace("~1", "/").replace("~0", "~");
+                    node["metadata"]["labels"][key] = step["value"].clone();
+                }
+            }
+        }
+        reviews.push(answer);
+    }
+    let last = reviews.pop().unwrap_or_default();
+    if last["response"]["allowed"] == true {
+        Ok(labels_of(&node))
+    } else {
+        Err(last["response"]["status"]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned())
+    }
+}
+
+/// Asks both until they agree: the API server takes up policies and places a moment after they are written.
+async fn agreed(cluster: &Cluster, webhook: &Webhook, way: Way, node: &Value, before: Option<&Value>) -> Verdict {
+    let name = node["metadata"]["name"].as_str().expect("a name");
+    let client = cluster.plane.client(&Identity::kubelet(name)).await.expect("a client");
+    let mut last = None;
+    for _ in 0..100 {
+        let policies = by_policies(&client, way, node).await;
+        let hook = by_webhook(webhook, way, node, before).await;
+        if policies == hook {
+            return policies;
+        }
+        last = Some((policies, hook));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{way:?} {node} after {before:?}: (policies, webhook) {last:#?}")
+}
+
+async fn prepare(cluster: &Cluster) {
+    let expressions = json!([
+        {"key": "example.com/metal", "operator": "In", "values": ["bronze", "tin"]},
+        {"key": "example.com/scrap", "operator": "DoesNotExist"},
+        {"key": "example.com/melted", "operator": "Exists"},
+        {"key": "example.com/grade", "operator": "NotIn", "values": ["low"]},
+    ]);
+    let pool: MachineConfigPool = from_json(json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+        "metadata": {"name": "bronze"}, "spec": {"nodeSelector": {"matchExpressions": expressions}},
+    }));
+    let pools: Api<MachineConfigPool> = cluster.api();
+    pools.create(&PostParams::default(), &pool).await.expect("a pool");
+    cluster.berth("golden", json!({"pool": "gold"})).await;
+    cluster.berth("let-go", json!({"pool": "gold", "release": true})).await;
+    cluster
+        .berth("by-node-name", json!({"pool": "gold", "nodeName": "elsewhere"}))
+        .await;
+    cluster.berth("gold-77", json!({})).await;
+    cluster
+        .seen::<Roster>("places", "listed the Berths", |roster| {
+            let places = &roster.spec.places;
+            places.get("golden").is_some_and(|pool| pool == "gold")
+                && places.get("elsewhere").is_some_and(|pool| pool == "gold")
+                && places.get("gold-77").is_some_and(|pool| pool == "gold")
+        })
+        .await;
+    cluster
+        .seen::<Berth>("let-go", "was released", |berth| berth.status.is_some())
+        .await;
+}
+
+pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
+    prepare(cluster).await;
+    let webhook = Webhook::new(cluster.client.clone(), Flavour::Upstream);
+    let claims = [
+        json!({}),
+        json!({"example.com/tier": "gold"}),
+        json!({"example.com/tier": "gold", "example.com/kind": "stale", "example.com/own": "1"}),
+        json!({"example.com/tier": "tin"}),
+        json!({"example.com/metal": "tin", "example.com/melted": ""}),
+        json!({"example.com/metal": "tin", "example.com/melted": "", "example.com/scrap": ""}),
+        json!({"example.com/metal": "tin", "example.com/melted": "", "example.com/grade": "low"}),
+        json!({"example.com/metal": "tin", "example.com/melted": "", "example.com/tier": "gold"}),
+    ];
+    let strangers = [
+        "atl-w1001",
+        "chi-x22",
+        "nyc-w3",
+        "atl-w4.example.com",
+        "chi-x5.chi-w6",
+        "smyrgaear01",
+        "atlngamaw02",
+        "xyz-i9",
+        "gold-8",
+        "gold-8.example.com",
+        "goldfish",
+        "let-go",
+        "by-node-name",
+        "9",
+    ];
+    let (mut taken, mut refused, mut changed) = (0, 0, 0);
+    for name in strangers {
+        for labels in &claims {
+            let node = json!({"metadata": {"name": name, "labels": labels}});
+            match agreed(cluster, &webhook, Way::Create, &node, None).await {
+                Ok(given) => {
+                    taken += 1;
+                    changed += usize::from(given != labels_of(&node));
+                }
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(
+        taken > 40 && refused > 20 && changed > 20,
+        "{taken} {refused} {changed}"
+    );
+
+    // A machine with a place claims what is its own, and nothing else. What its Berth gives comes with the Node that is made
+    // for it; the webhook gives it too, the policies do not know it.
+    for (name, own) in [
+        ("golden", true),
+        ("elsewhere", true),
+        ("gold-77", true),
+        ("reserved", false),
+    ] {
+        for labels in &claims {
+            let node = json!({"metadata": {"name": name, "labels": labels}});
+            let gold = labels.get("example.com/tier") == Some(&json!("gold"));
+            let bronze = labels.get("example.com/melted").is_some()
+                && labels.get("example.com/scrap").is_none()
+                && labels.get("example.com/grade").is_none();
+            let client = cluster.plane.client(&Identity::kubelet(name)).await.expect("a client");
+            let policies = by_policies(&client, Way::Create, &node).await;
+            let hook = by_webhook(&webhook, Way::Create, &node, None).await;
+            assert_eq!(
+                policies.is_err(),
+                (gold && !own) || bronze,
+                "{name} {labels}: {policies:?}"
+            );
+            assert_eq!(policies.as_ref().err(), hook.as_ref().err(), "{name} {labels}");
+        }
+    }
+
+    // Changes of a Node that exists, in both ways a kubelet has.
+    for (name, labels) in [
+        ("plain", json!({})),
+        ("gold-6", json!({})),
+        ("in-gold", json!({"example.com/tier": "gold"})),
+        (
+            "in-bronze",
+            json!({"example.com/metal": "bronze", "example.com/melted": ""}),
+        ),
+    ] {
+        cluster.node(name, labels.clone()).await;
+        // Somebody else may have labelled it by now.
+        let live: Node = cluster.api().get(name).await.expect("the Node");
+        let before = json!({"metadata": {"name": name, "labels": live.metadata.labels}});
+        for claim in &claims {
+            let mut after = before.clone();
+            for (key, value) in claim.as_object().expect("labels") {
+                after["metadata"]["labels"][key] = value.clone();
+            }
+            for way in [Way::Update, Way::Status] {
+                let answer = agreed(cluster, &webhook, way, &after, Some(&before)).await;
+                let thief = name == "plain" && claim.get("example.com/tier") == Some(&json!("gold"));
+                assert!(answer.is_err() || !thief, "{way:?} {claim}: {answer:?}");
+            }
+        }
+    }
+}

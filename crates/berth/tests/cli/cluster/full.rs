@@ -1,0 +1,131 @@
+//! Full mode and `--approve` with the rights that `berth install` gives, and the machines of a committed revision. The API
+//! server asks, as OpenShift's does, whether whoever makes an object that keeps another one from going may do so.
+
+use std::path::PathBuf;
+
+use berth_testing::Identity;
+use serde_json::{Value, json};
+
+use super::{Cluster, label, patiently};
+
+const GROUP: &str = "machineconfiguration.openshift.io";
+
+/// A certificate request of a kubelet, in the name of a node.
+fn request(name: &str, node: &str) -> Value {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    let mut subject = rcgen::DistinguishedName::new();
+    subject.push(rcgen::DnType::OrganizationName, "system:nodes");
+    subject.push(rcgen::DnType::CommonName, format!("system:node:{node}"));
+    parameters.distinguished_name = subject;
+    let pem = parameters.serialize_request(&key).unwrap().pem().unwrap();
+    json!({
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": name},
+        "spec": {
+            "request": k8s_openapi::ByteString(pem.into_bytes()),
+            "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
+            "usages": ["digital signature", "client auth"],
+        },
+    })
+}
+
+fn with_token(cluster: &Cluster, node: &str) -> PathBuf {
+    let token = cluster.berth(&format!("token create --bootstrap {node} --expires 1h -o json"));
+    let mut kubeconfig = cluster.plane.kubeconfig(&Identity::admin()).unwrap();
+    kubeconfig["users"] = json!([{"name": "test", "user": {"token": token.json()["token"]}}]);
+    let name = format!("bootstrap-{node}.conf");
+    cluster.folder.write(&name, kubeconfig.to_string());
+    cluster.folder.path().join(name)
+}
+
+/// Puts documents into a database and commits them.
+fn commit(cluster: &Cluster, rack: &str) {
+    let berth = |name: &str, more: &str| {
+        format!(
+            "---\napiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {{name: {name}}}\nspec:\n  pool: infra\n  \
+             labels: {{example.com/rack: {rack}}}\n{more}"
+        )
+    };
+    let mut text = super::pool("infra").to_string();
+    text.push('\n');
+    text.push_str(&berth("d1", "  preregister: Now\n"));
+    text.push_str(&berth("d2", ""));
+    cluster.folder.write("committed/site.yaml", text);
+    for words in ["load site -f committed --replace", "commit"] {
+        let done = cluster
+            .folder
+            .line(&format!("configdocs {words} --database sqlite:committed.db"));
+        assert_eq!(done.exit, 0, "{done}");
+    }
+}
+
+pub(super) fn pools_are_rolled_out_and_requests_are_approved(cluster: &Cluster) {
+    let installed = cluster.berth("install --mode full --approve --admission off --image example.com/berth:1");
+    assert_eq!(installed.exit, 0, "{installed}");
+    commit(cluster, "r1");
+    let running = cluster.controller(
+        &cluster.service_account(),
+        "--mode full --approve --admission off --flavour openshift --database sqlite:committed.db",
+    );
+
+    // The machines of the committed revision, and of the next one.
+    let in_rack = |rack: &'static str| {
+        move |node: &Value| {
+            label(node, "example.com/rack") == Some(rack) && label(node, "node-role.kubernetes.io/infra") == Some("")
+        }
+    };
+    cluster.wait_for("node d1", in_rack("r1"));
+    commit(cluster, "r2");
+    cluster.wait_for("node d1", in_rack("r2"));
+
+    // A machine asks for its certificate with its own token: first the Node, then the approval.
+    assert_eq!(cluster.get("node d2"), None, "it has not asked yet");
+    let asked = cluster.create(&request("of-d2", "d2"), Some(&with_token(cluster, "d2")));
+    assert_eq!(asked.exit, 0, "{asked}");
+    let stranger = cluster.create(&request("of-d1", "d1"), Some(&with_token(cluster, "d3")));
+    assert_eq!(stranger.exit, 0, "{stranger}");
+    let decided = |name: &str, decision: &str| {
+        cluster.wait_for(&format!("certificatesigningrequest {name}"), |request| {
+            request["status"]["conditions"][0]["type"] == decision
+        })
+    };
+    decided("of-d2", "Approved");
+    assert!(in_rack("r2")(&cluster.get("node d2").unwrap()));
+    decided("of-d1", "Denied");
+
+    // The pool is rendered, and the rendered config belongs to it.
+    let is_rendered = |pool: &Value| pool["spec"]["configuration"]["name"].is_string();
+    let pool = cluster.wait_for("machineconfigpool infra", |pool| {
+        is_rendered(pool) && pool["status"]["machineCount"].as_u64() >= Some(2)
+    });
+    let rendered = pool["spec"]["configuration"]["name"].as_str().unwrap();
+    let rendered = cluster.get(&format!("machineconfig {rendered}")).unwrap();
+    let owner = &rendered["metadata"]["ownerReferences"][0];
+    assert_eq!(
+        (&owner["name"], &owner["blockOwnerDeletion"]),
+        (&json!("infra"), &json!(true))
+    );
+
+    // A daemon asks for a drain: cordoned, emptied and answered.
+    cluster.apply(
+        &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "default"}}),
+    );
+    cluster.apply(&json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "guest", "namespace": "default"},
+        "spec": {"nodeName": "d1", "terminationGracePeriodSeconds": 0, "containers": [{"name": "c", "image": "c"}]},
+    }));
+    let drain = format!("annotate node d1 {GROUP}/desiredDrain=drain-1");
+    assert_eq!(cluster.kubectl(&drain).exit, 0);
+    let key = format!("{GROUP}/lastAppliedDrain");
+    let node = cluster.wait_for("node d1", |node| node["metadata"]["annotations"][&key] == "drain-1");
+    assert_eq!(node["spec"]["unschedulable"], true, "{node}");
+    patiently(
+        || "the pod stays".to_owned(),
+        |_| cluster.get("pod guest").is_none().then_some(()),
+    );
+    assert_eq!(running.stop(), Some(0), "{}", cluster.log());
+    cluster.lacks_no_right();
+    let doctor = cluster.berth("doctor --mode full --approve -o json");
+    let access = super::checks(&doctor, "access");
+    assert!(access.iter().all(|(health, _)| health == "ok"), "{access:?}");
+}

@@ -1,0 +1,56 @@
+//! The Ignition server on a cluster, with the rights of an installation.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Cluster, label, patiently};
+use crate::{
+    ignition_server::{Server, file},
+    run::command,
+};
+
+/// Machine configs, pools, rules, Berths and kubelet configs are read with the installed account. A machine that fetches its
+/// config is about to join, so its Node is made.
+pub(super) fn machines_are_served_and_announced(cluster: &Cluster, account: &Path) {
+    let motd = json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
+        "metadata": {"name": "50-motd", "labels": {"machineconfiguration.openshift.io/role": "infra"}},
+        "spec": {"config": {"ignition": {"version": "3.4.0"}, "storage": {"files": [
+            {"path": "/etc/motd", "mode": 420, "contents": {"source": "data:,welcome"}},
+        ]}}},
+    });
+    let berth = json!({
+        "apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": "w3"},
+        "spec": {"pool": "infra", "labels": {"example.com/tier": "three"}},
+    });
+    for object in [motd, berth] {
+        cluster.apply(&object);
+    }
+    let mut berth = command();
+    berth
+        .args(["ignition-server", "--from-cluster", "--allow-anonymous"])
+        .args(["--flavour", "openshift"])
+        .arg("--cluster-kubeconfig")
+        .arg(account)
+        .arg("--announce-to")
+        .arg(account);
+    let server = Server::start(&mut berth);
+    let health = || -> Value { serde_json::from_str(&server.get("/healthz", "").1).unwrap() };
+    patiently(
+        || format!("the server is not well: {}", health()),
+        |_| (health()["status"] == json!("ok")).then_some(()),
+    );
+    assert_eq!(cluster.get("node w3"), None, "nobody asked for it yet");
+    let config = server.config("/node/w3");
+    assert_eq!(file(&config, "/etc/motd").as_deref(), Some("welcome"));
+    let labels = file(&config, "/etc/berth/labels").unwrap();
+    assert!(labels.contains("example.com/tier=three"), "{labels}");
+    let node = cluster.wait_for("node w3", |node| {
+        label(node, "node-role.kubernetes.io/infra") == Some("")
+    });
+    assert_eq!(label(&node, "example.com/tier"), Some("three"));
+    // A fetch for a name that nobody reserved makes nothing.
+    assert_eq!(server.get("/node/w4", "").0, 404);
+    assert_eq!(cluster.get("node w4"), None);
+}
