@@ -24,7 +24,7 @@ use crate::{
     admission::FailurePolicy,
     api::{CrdSet, crds},
     decide::KUBELET_SIGNER,
-    install::{Admission, CONTROLLER, InstallMode, InstallOptions, PoolDefinitions, pool_definitions, rights},
+    install::{CONTROLLER, InstallMode, InstallOptions, PoolDefinitions, pool_definitions, rights},
     summary,
 };
 
@@ -198,7 +198,7 @@ async fn access(client: &Client, expected: &Expected, checks: &mut Checks) -> ku
         image: String::new(),
         replicas: 0,
         approve: expected.approve,
-        admission: Admission::Policy,
+        admission: admission::way(&admission::arguments(client, expected).await?),
         certificate: None,
         failure: FailurePolicy::Ignore,
         flavour: None,

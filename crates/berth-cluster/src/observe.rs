@@ -3,12 +3,15 @@
 //! Pools and rules are read once and kept; Berths are read when they are looked at, in batches. So one changed Node of
 //! ten thousand costs one Berth, and the answer is still that of `berth resolve`.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use berth_documents::{Diagnostic, Severity, SourceId, Sources, Span, parse};
-use berth_labels::{Flavour, LabelSet};
+use berth_labels::{Flavour, LabelKey, LabelSet};
 use berth_pools::{Membership, MembershipError, Placement};
-use berth_site::{ObservedNode, Resolution, Resolver, Site, Spanned, load};
+use berth_site::{ObservedNode, PoolSource, Resolution, Resolver, Site, Source, Spanned, load};
 use serde_json::{Value, json};
 
 use crate::{api::Berth, view::NodeView};
@@ -54,8 +57,12 @@ pub struct Question<'a> {
 pub struct Answer {
     /// The pool.
     pub pool: Option<Arc<str>>,
+    /// Nobody named the pool: it was found from the labels, by the pools' selectors.
+    pub found: bool,
     /// The labels.
     pub labels: LabelSet,
+    /// Those of the labels that come from a pool that was found, and from nobody else.
+    pub of_found_pool: BTreeSet<LabelKey>,
     /// What is wrong; with an error in it nothing is applied.
     pub findings: Vec<Finding>,
 }
@@ -278,9 +285,18 @@ fn observed(question: &Question<'_>) -> Option<ObservedNode> {
 }
 
 fn answer(sources: &Sources, resolution: &Resolution) -> Answer {
+    let found = matches!(resolution.pool, Some((_, PoolSource::Selector)));
     Answer {
         pool: resolution.pool.as_ref().map(|(name, _)| name.clone()),
+        found,
         labels: resolution.label_set(),
+        of_found_pool: resolution
+            .labels
+            .iter()
+            .filter(|label| found && label.beats.is_empty())
+            .filter(|label| matches!(label.source, Source::Explicit(_) | Source::Implicit(_)))
+            .map(|label| label.key.clone())
+            .collect(),
         findings: resolution
             .diagnostics
             .iter()

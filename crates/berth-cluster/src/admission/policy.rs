@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     FailurePolicy, LeftOut,
-    cel::{accepts, all, pointer, quote},
+    cel::{accepts, all, any, pointer, quote},
     rules::{Addition, RulesInCel, rules},
 };
 use crate::names;
@@ -170,8 +170,11 @@ fn claims_policy(site: &Site, rules: &RulesInCel, failure: FailurePolicy) -> Opt
                  (variables.place == '' ? '' : ' (its place is in pool ' + variables.place + ')') + \
                  '; correct its --node-labels, or reserve the place with a Berth'"
             );
+            let given = rules.given.iter().filter(|(given, _)| pool.name.value.as_ref() == given);
+            let given: Vec<String> = given.map(|(_, condition)| condition.clone()).collect();
+            let by_rules = format!("!variables.reserved && ({})", any(&given));
             Some(json!({
-                "expression": format!("!({now}) || ({before}) || variables.place == {name}"),
+                "expression": format!("!({now}) || ({before}) || variables.place == {name} || ({by_rules})"),
                 "messageExpression": message,
                 "message": format!("the labels of pool {} are not for this node", pool.name.value),
                 "reason": "Forbidden",

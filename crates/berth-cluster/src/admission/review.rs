@@ -137,11 +137,17 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
         live: berth.is_none().then_some(&stranger),
     };
     let answer = definitions.resolve(&[question]).into_iter().next().unwrap_or_default();
-    let place = known.or_else(|| answer.pool.as_deref().map(str::to_owned));
-    let claim = claim(&definitions, &view, &before, place);
+    let resolved = answer.pool.as_deref();
+    // A stranger whose labels come from rules may have them, and has no place by that.
+    let found = resolved.filter(|_| berth.is_none() && answer.found);
+    let place = known.or_else(|| resolved.filter(|_| found.is_none()).map(str::to_owned));
+    let claim = claim(&definitions, &view, &before, place, found);
+    // A rule that cannot say one of its labels for a stranger still gives the others, as in the policies. Of a Berth with a
+    // mistake nothing is applied, here as elsewhere.
+    let sound = berth.is_none() || answer.error().is_none();
     match (endpoint, &claim) {
         (Endpoint::Validate, Some(claim)) => reply.refuse(403, "Forbidden", &claim.message()),
-        (Endpoint::Mutate, None) if request.get("operation") == Some(&json!("CREATE")) && answer.error().is_none() => {
+        (Endpoint::Mutate, None) if request.get("operation") == Some(&json!("CREATE")) && sound => {
             let removed = berth
                 .and_then(|berth| berth.status.as_ref())
                 .map(|status| &status.removed_labels);
@@ -151,7 +157,10 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
             }
             for (key, value) in &answer.labels {
                 let unwanted = removed.is_some_and(|removed| removed.contains_key(key.as_str()));
+                // What follows from a role that comes later comes later, too.
+                let follows = berth.is_none() && answer.of_found_pool.contains(key);
                 if routes(world.flavour, key).contains(&Route::Admission)
+                    && !follows
                     && !names::KUBELET_LABELS.contains(&key.as_str())
                     && !unwanted
                 {
@@ -171,6 +180,7 @@ fn claim(
     node: &NodeView,
     before: &BTreeMap<String, String>,
     place: Option<String>,
+    found: Option<&str>,
 ) -> Option<Claim> {
     let claimed = definitions.site().pools.iter().find(|pool| {
         let name = pool.name.value.as_ref();
@@ -182,6 +192,7 @@ fn claim(
         let by = |labels: &BTreeMap<String, String>| selector.matches_with(|key| labels.get(key).map(String::as_str));
         name != BASE_POOL
             && place.as_deref() != Some(name)
+            && found != Some(name)
             && !selector.requirements().is_empty()
             && !selector.matches_with(|_| None)
             && by(&node.labels)

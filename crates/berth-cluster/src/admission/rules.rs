@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use berth_labels::{Flavour, LabelKey, Route, routes};
+use berth_labels::{Flavour, LabelKey, LabelValue, Operator, Route, routes};
 use berth_site::{
     AtAdmission, ClliInput, ClliPart, Expression, Filter, Match, NameScope, NodeFact, Piece, Pool, Rule, RuleLabel,
     Site, Variable,
@@ -33,6 +33,8 @@ pub(super) struct RulesInCel {
     pub(super) left_out: Vec<LeftOut>,
     /// Pools that are given by rules which cannot be said in CEL, so that nothing is known about who is in them.
     pub(super) vague_pools: Vec<String>,
+    /// Pools whose labels rules give, and when: who has them from a rule claims nothing.
+    pub(super) given: Vec<(String, String)>,
 }
 
 /// Labels that are added under one condition.
@@ -104,6 +106,7 @@ pub(super) fn rules(site: &Site, flavour: Flavour) -> RulesInCel {
                 }
             }
         };
+        out.labels_of_pools(site, rule, condition.as_deref());
         let Some(condition) = condition else { continue };
         let mut labels = Vec::new();
         for label in &rule.labels {
@@ -163,6 +166,35 @@ impl RulesInCel {
         let labels: Vec<_> = labels.into_iter().filter(|(key, ..)| may_add(flavour, key)).collect();
         if !labels.is_empty() {
             self.additions.push(Addition { when, labels });
+        }
+    }
+
+    /// Notes the pools whose selectors ask for labels that a rule gives.
+    fn labels_of_pools(&mut self, site: &Site, rule: &Rule, condition: Option<&str>) {
+        let literal = |key: &str| {
+            let label = rule.labels.iter().find(|label| label.key.as_str() == key)?;
+            label.literal.as_ref().map(LabelValue::as_str)
+        };
+        for pool in &site.pools {
+            let selector = pool
+                .node_selector
+                .as_ref()
+                .and_then(|selector| selector.value.compile().ok());
+            let Some(selector) = selector else { continue };
+            let asks_for = |key: &LabelKey| {
+                selector.requirements().iter().any(|requirement| {
+                    requirement.key == *key && matches!(requirement.operator, Operator::In | Operator::Exists)
+                })
+            };
+            if !rule.labels.iter().any(|label| asks_for(&label.key)) {
+                continue;
+            }
+            let name = pool.name.value.to_string();
+            match condition {
+                Some(condition) if selector.matches_with(literal) => self.given.push((name, condition.to_owned())),
+                // It may be the rule's doing or the kubelet's; the webhook can tell.
+                _ => self.vague_pools.push(name),
+            }
         }
     }
 

@@ -13,13 +13,14 @@ use super::{Checks, Expected, Health};
 use crate::{
     admission::{FailurePolicy, all_names, policies},
     api::{LabelRule, MachineConfigPool},
-    install::{CONTROLLER, RENEW_BEFORE, WEBHOOK, judged, kept_certificate},
+    install::{Admission, CONTROLLER, RENEW_BEFORE, WEBHOOK, judged, kept_certificate},
     observe::Definitions,
 };
 
 pub(super) async fn admission(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
     let arguments = arguments(client, expected).await?;
-    if argument(&arguments, "--admission") == Some("off") {
+    let way = way(&arguments);
+    if way == Admission::Off {
         checks.add(
             "admission",
             Health::Note,
@@ -59,9 +60,7 @@ pub(super) async fn admission(client: &Client, expected: &Expected, checks: &mut
             "run `berth install`; `berth controller` and `berth serve` answer for it with --admission-listen",
         );
     }
-    // Controllers that run elsewhere make policies, unless told otherwise.
-    let by_policy = argument(&arguments, "--admission").is_none_or(|way| way == "policy");
-    if validating.is_some() && !by_policy {
+    if validating.is_some() && way == Admission::Webhook {
         checks.ok("admission", "Nodes of kubelets are judged by the webhook");
         return Ok(());
     }
@@ -135,7 +134,7 @@ fn covers(hook: &Value, group: &str, resource: &str) -> bool {
 }
 
 /// What the installed controllers were started with.
-async fn arguments(client: &Client, expected: &Expected) -> kube::Result<Vec<String>> {
+pub(super) async fn arguments(client: &Client, expected: &Expected) -> kube::Result<Vec<String>> {
     let api: Api<Deployment> = Api::namespaced(client.clone(), &expected.namespace);
     let pod = api
         .get_opt(CONTROLLER)
@@ -147,6 +146,15 @@ async fn arguments(client: &Client, expected: &Expected) -> kube::Result<Vec<Str
         .into_iter()
         .flat_map(|container| container.args.unwrap_or_default())
         .collect())
+}
+
+/// How the installed controllers judge Nodes.
+pub(super) fn way(arguments: &[String]) -> Admission {
+    match argument(arguments, "--admission") {
+        Some("off") => Admission::Off,
+        Some("webhook") => Admission::Webhook,
+        _ => Admission::Policy,
+    }
 }
 
 fn argument<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {

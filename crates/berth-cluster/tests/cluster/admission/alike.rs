@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use berth_cluster::{
     admission::{MUTATE_PATH, VALIDATE_PATH, Webhook},
-    api::{Berth, MachineConfigPool, Roster},
+    api::{Berth, LabelRule, MachineConfigPool, Roster},
 };
 use berth_labels::Flavour;
 use berth_testing::Identity;
@@ -143,7 +143,27 @@ async fn prepare(cluster: &Cluster) {
     }));
     let pools: Api<MachineConfigPool> = cluster.api();
     pools.create(&PostParams::default(), &pool).await.expect("a pool");
+    // Rules that give the labels of a pool without naming it: all of them, or a part.
+    let rules: Api<LabelRule> = cluster.api();
+    for (name, spec) in [
+        (
+            "melts",
+            json!({"match": {"namePatterns": ["melter-.*"]},
+                "labels": {"example.com/metal": "tin", "example.com/melted": "yes"}}),
+        ),
+        (
+            "silvers",
+            json!({"match": {"namePatterns": ["(?<metal>silver)-.*"]}, "labels": {"example.com/vein": "${metal}"}}),
+        ),
+    ] {
+        rules
+            .create(&PostParams::default(), &super::rule(name, &spec))
+            .await
+            .expect("a rule");
+    }
+    cluster.pool_of("vein", json!({"example.com/vein": "silver"}), "").await;
     cluster.berth("golden", json!({"pool": "gold"})).await;
+    cluster.berth("placed", json!({"pool": "infra"})).await;
     cluster.berth("let-go", json!({"pool": "gold", "release": true})).await;
     cluster
         .berth("by-node-name", json!({"pool": "gold", "nodeName": "elsewhere"}))
@@ -153,6 +173,7 @@ async fn prepare(cluster: &Cluster) {
         .seen::<Roster>("places", "listed the Berths", |roster| {
             let places = &roster.spec.places;
             places.get("golden").is_some_and(|pool| pool == "gold")
+                && places.contains_key("placed")
                 && places.get("elsewhere").is_some_and(|pool| pool == "gold")
                 && places.get("gold-77").is_some_and(|pool| pool == "gold")
         })
@@ -187,6 +208,8 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
         "gold-8",
         "gold-8.example.com",
         "goldfish",
+        "melter-1",
+        "silver-1",
         "let-go",
         "by-node-name",
         "9",
@@ -215,7 +238,7 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
         ("golden", true),
         ("elsewhere", true),
         ("gold-77", true),
-        ("reserved", false),
+        ("placed", false),
     ] {
         for labels in &claims {
             let node = json!({"metadata": {"name": name, "labels": labels}});

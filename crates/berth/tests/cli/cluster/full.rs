@@ -106,18 +106,18 @@ pub(super) fn pools_are_rolled_out_and_requests_are_approved(cluster: &Cluster) 
         (&json!("infra"), &json!(true))
     );
 
-    // A daemon asks for a drain: cordoned, emptied and answered.
+    // A daemon asks for a drain: cordoned, emptied and answered. In no pool there is nothing to wait for.
     cluster.apply(
         &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "default"}}),
     );
     cluster.apply(&json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "guest", "namespace": "default"},
-        "spec": {"nodeName": "d1", "terminationGracePeriodSeconds": 0, "containers": [{"name": "c", "image": "c"}]},
+        "spec": {"nodeName": "s1", "terminationGracePeriodSeconds": 0, "containers": [{"name": "c", "image": "c"}]},
     }));
-    let drain = format!("annotate node d1 {GROUP}/desiredDrain=drain-1");
+    let drain = format!("annotate node s1 {GROUP}/desiredDrain=drain-1");
     assert_eq!(cluster.kubectl(&drain).exit, 0);
     let key = format!("{GROUP}/lastAppliedDrain");
-    let node = cluster.wait_for("node d1", |node| node["metadata"]["annotations"][&key] == "drain-1");
+    let node = cluster.wait_for("node s1", |node| node["metadata"]["annotations"][&key] == "drain-1");
     assert_eq!(node["spec"]["unschedulable"], true, "{node}");
     patiently(
         || "the pod stays".to_owned(),
