@@ -64,9 +64,14 @@ pub(super) async fn admission(client: &Client, expected: &Expected, checks: &mut
         checks.ok("admission", "Nodes of kubelets are judged by the webhook");
         return Ok(());
     }
+    policies_are_current(client, flavour(&arguments), checks).await
+}
+
+/// The policies are what the controllers would make of the rules and pools.
+async fn policies_are_current(client: &Client, flavour: Flavour, checks: &mut Checks) -> kube::Result<()> {
     let mut objects = list(client, &ApiResource::erase::<MachineConfigPool>(&())).await?;
     objects.extend(list(client, &ApiResource::erase::<LabelRule>(&())).await?);
-    let definitions = Definitions::new(&objects, flavour(&arguments));
+    let definitions = Definitions::new(&objects, flavour);
     let wanted = policies(definitions.site(), definitions.flavour(), FailurePolicy::Ignore);
     for left in wanted.left_out.iter().filter(|left| left.required) {
         checks.add(

@@ -38,7 +38,7 @@ pub struct PoolView {
     /// Which Nodes belong to it.
     pub node_selector: Option<LabelSelector>,
     /// The labels that no configuration of its machines may lose.
-    pub labels: ProtectedLabels,
+    pub labels: Box<ProtectedLabels>,
     /// Whether somebody has stopped the rollout.
     pub paused: bool,
     /// How many nodes may be out of service.
@@ -71,7 +71,7 @@ impl PoolView {
             deleting: filled("/metadata/deletionTimestamp").is_some(),
             machine_config_selector: selector("/spec/machineConfigSelector"),
             node_selector: selector("/spec/nodeSelector"),
-            labels: labels(object),
+            labels: Box::new(labels(object)),
             paused: object
                 .pointer("/spec/paused")
                 .and_then(Value::as_bool)
