@@ -126,7 +126,7 @@ fn options(
         flavour: args
             .flavour
             .map(Flavour::from)
-            .or(foreign.then_some(Flavour::Openshift)),
+            .or_else(|| foreign.then_some(Flavour::Openshift)),
         pool_definitions: !foreign,
         database_secret: args.database_secret.clone(),
     }

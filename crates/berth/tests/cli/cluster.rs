@@ -243,7 +243,7 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
     let account = cluster.service_account();
     let running = cluster.controller(
         &account,
-        &format!("--site site --approve --admission policy {}", hooks.arguments()),
+        &format!("--site site --approve --admission policy {}", webhook::ANSWERING),
     );
     hooks.register(&cluster);
     mistakes.are_held_by_nothing(&cluster);

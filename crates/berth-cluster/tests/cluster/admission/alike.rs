@@ -90,11 +90,11 @@ async fn by_webhook(webhook: &Webhook, way: Way, node: &Value, before: Option<&V
             .expect("an answer");
         let answer: Value = serde_json::from_slice(&answer).expect("JSON");
         if let Some(patch) = answer.pointer("/response/patch") {
-            let patch: ByteString = from_json(patch.clone());
-            let patch: Vec<Value> = serde_json::from_slice(&patch.0).expect("a patch");
-            for step in patch {
-                let path = step["path"].as_str().expect("a path");
-                if let Some(key) = path.strip_prefix("/metadata/labels/") {
+            let encoded: ByteString = from_json(patch.clone());
+            let steps: Vec<Value> = serde_json::from_slice(&encoded.0).expect("a patch");
+            for step in steps {
+                let target = step["path"].as_str().expect("a path");
+                if let Some(key) = target.strip_prefix("/metadata/labels/") {
                     let key = key.replace("~1", "/").replace("~0", "~");
                     node["metadata"]["labels"][key] = step["value"].clone();
                 }
@@ -116,7 +116,7 @@ async fn by_webhook(webhook: &Webhook, way: Way, node: &Value, before: Option<&V
 /// Asks both until they agree: the API server takes up policies and places a moment after they are written.
 async fn agreed(cluster: &Cluster, webhook: &Webhook, way: Way, node: &Value, before: Option<&Value>) -> Verdict {
     let name = node["metadata"]["name"].as_str().expect("a name");
-    let client = cluster.plane.client(&Identity::kubelet(name)).await.expect("a client");
+    let client = cluster.client_of(&Identity::kubelet(name)).await;
     let mut last = None;
     for _ in 0..100 {
         let policies = by_policies(&client, way, node).await;
@@ -246,7 +246,7 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
             let bronze = labels.get("example.com/melted").is_some()
                 && labels.get("example.com/scrap").is_none()
                 && labels.get("example.com/grade").is_none();
-            let client = cluster.plane.client(&Identity::kubelet(name)).await.expect("a client");
+            let client = cluster.client_of(&Identity::kubelet(name)).await;
             let policies = by_policies(&client, Way::Create, &node).await;
             let hook = by_webhook(&webhook, Way::Create, &node, None).await;
             assert_eq!(

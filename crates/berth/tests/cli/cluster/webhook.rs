@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 use super::{Cluster, checks, label, patiently};
 use crate::run::{Outcome, finish};
 
+/// What makes the controllers answer.
+pub(super) const ANSWERING: &str =
+    "--admission-listen 127.0.0.1:0 --tls-cert tls.crt --tls-key tls.key --flavour openshift";
+
 /// The registration of the webhook with the API server, while nobody answers.
 pub(super) struct Hooks {
     registrations: Vec<Value>,
@@ -38,11 +42,6 @@ impl Hooks {
             registrations: registrations.to_vec(),
             bundle: json!(k8s_openapi::ByteString(certificate.pem().into_bytes())),
         }
-    }
-
-    /// What makes the controllers answer.
-    pub(super) fn arguments(&self) -> &'static str {
-        "--admission-listen 127.0.0.1:0 --tls-cert tls.crt --tls-key tls.key --flavour openshift"
     }
 
     /// Waits until the controllers answer, and tells the API server where.
@@ -246,7 +245,7 @@ pub(super) fn kubelets_are_judged_without_policies(cluster: &Cluster) {
     let hooks = Hooks::take(cluster);
     let running = cluster.controller(
         &cluster.service_account(),
-        &format!("--site site --admission webhook {}", hooks.arguments()),
+        &format!("--site site --admission webhook {ANSWERING}"),
     );
     hooks.register(cluster);
     a_wrong_rule_is_refused(cluster);
