@@ -10,7 +10,7 @@ use berth_workflow::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{Embedded, create_nodes, labels, now};
+use crate::world::{Decide, Embedded, Fault, create_nodes, labels, now, watched};
 
 const SITE: &str = r"
 schema: deckhand/LayeringPolicy/v1
@@ -407,6 +407,35 @@ async fn a_preview_says_what_would_move() {
     );
     let other = workflow.preview_action(&request(&["node-001"])).await.unwrap();
     assert_eq!(other.moves, Vec::<String>::new());
+
+    // A cluster that does not show its addresses leaves the simulation, with the reason.
+    let refuse: Decide = Arc::new(|_, path, _| {
+        let status = json!({
+            "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+            "message": "egressips.k8s.ovn.org is forbidden",
+        });
+        (path == "egressips").then_some(Fault::Answer(403, status))
+    });
+    let (client, _) = watched(cluster.client(), Some(refuse));
+    let actions: Arc<dyn ActionStore> = Arc::clone(&desk.store) as Arc<dyn ActionStore>;
+    let options = EngineOptions::new("desk", Arc::new(now));
+    let blind = Desk {
+        engine: Arc::new(Engine::new(actions, client, options)),
+        ..desk
+    };
+    let workflow = blind.workflow(WorkflowOptions::default());
+    let preview = workflow.preview_action(&request(&["node-000"])).await.unwrap();
+    assert_eq!(
+        preview.moves,
+        ["egress address 10.0.0.50 (EgressIP `shop`) gets a node: node-000"]
+    );
+    let MovesFrom::Simulation { reason } = preview.moves_from else {
+        panic!("{:?}", preview.moves_from);
+    };
+    assert!(
+        reason.contains("cannot be read") && reason.contains("is forbidden"),
+        "{reason}"
+    );
 }
 
 /// Brings a kind with a status, and any fields.
@@ -512,7 +541,11 @@ async fn a_preview_begins_with_what_the_cluster_shows() {
         "apiVersion": "operator.openshift.io/v1",
         "kind": "IngressController",
         "metadata": {"name": "default", "namespace": "openshift-ingress-operator"},
-        "spec": {"replicas": 1, "nodePlacement": {"nodeSelector": {"matchLabels": {"telco.example/routers": ""}}}},
+        "spec": {"replicas": 1, "nodePlacement": {
+            "nodeSelector": {"matchLabels": {"telco.example/routers": ""}},
+            // Nodes without a kubelet have the taint of those that are not ready.
+            "tolerations": [{"operator": "Exists"}],
+        }},
     });
     for name in ["openshift-ingress-operator", "openshift-ingress"] {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
