@@ -128,6 +128,9 @@ fn row(berth: &Berth) -> BerthSummary {
         phase: berth.phase().as_str(),
         ready: ready.is_some_and(|ready| ready.status == "True"),
         reason: ready.map_or_else(String::new, |ready| ready.reason.clone()),
-        message: ready.map_or_else(String::new, |ready| ready.message.clone()),
+        message: ready.map_or_else(
+            || "no controller has looked at it yet; `berth doctor` says why".to_owned(),
+            |ready| ready.message.clone(),
+        ),
     }
 }

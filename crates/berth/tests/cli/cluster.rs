@@ -399,3 +399,94 @@ fn an_installation_can_be_printed_without_a_cluster() {
     let unreachable = crate::run::line("doctor --kubeconfig /nonexistent");
     assert_eq!(unreachable.exit, 3, "{unreachable}");
 }
+
+/// The commands of a console block of the ten-minute guide, by a word that is in its text.
+fn guide(word: &str) -> Vec<String> {
+    let guide = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/ten-minutes.md"));
+    let guide = guide.unwrap();
+    let (_, real) = guide.split_once("## A real cluster").expect("the section");
+    let block = real
+        .split("```console\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .find(|block| block.contains(word));
+    let commands = block
+        .expect("the block")
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ "));
+    commands
+        .map(|line| line.replace("IMAGE", "example.com/berth:1"))
+        .collect()
+}
+
+/// What the ten-minute guide says about a real cluster, typed as it stands there. Only the machines are missing.
+#[test]
+fn the_ten_minute_guide_reaches_a_real_cluster() {
+    let Some(programs) = Programs::for_test() else { return };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let plane = runtime
+        .block_on(ControlPlane::start(&programs, Options::default()))
+        .unwrap();
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().join("site")).unwrap();
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/ten-minutes.md"));
+    for block in text.unwrap().split("```yaml\n# ").skip(1) {
+        let (name, rest) = block.split_once('\n').unwrap();
+        folder.write(name, rest.split("```").next().unwrap());
+    }
+    let tools = folder.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    symlink(env!("CARGO_BIN_EXE_berth"), tools.join("berth")).unwrap();
+    symlink(programs.path("kubectl"), tools.join("kubectl")).unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(tools).chain(std::env::split_paths(&path))).unwrap();
+    let admin = plane.write_kubeconfig(&Identity::admin()).unwrap();
+    let shell = |line: &str| {
+        let mut shell = Command::new("sh");
+        shell
+            .current_dir(folder.path())
+            .args(["-c", line])
+            .env("PATH", &path)
+            .env("KUBECONFIG", &admin)
+            .env("HOME", folder.path());
+        shell
+    };
+    let typed = |line: &str| finish(&mut shell(line), b"");
+    for line in guide("berth install") {
+        let said = typed(&line);
+        // No image runs here, and the doctor and the status say so.
+        let sick = line.starts_with("berth doctor") || line.starts_with("berth status");
+        assert_eq!(said.exit, i32::from(sick), "{line}: {said}");
+        if line.starts_with("berth plan") {
+            assert!(said.stdout.contains("3 awaited"), "{said}");
+        }
+        if line.starts_with("berth status") {
+            assert!(said.stdout.contains("no controller has looked at it yet"), "{said}");
+        }
+    }
+    let [controller] = &*guide("berth controller") else {
+        panic!("one command")
+    };
+    let log = std::fs::File::create(folder.path().join("controller.log")).unwrap();
+    let child = shell(&format!("exec {controller}"))
+        .stdin(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    let running = Running(child);
+    patiently(
+        || format!("the places are never known: {}", typed("berth status")),
+        |_| {
+            typed("berth status")
+                .stdout
+                .matches("AwaitingMachine")
+                .nth(2)
+                .map(|_| ())
+        },
+    );
+    for line in guide("token create") {
+        let said = typed(&line);
+        assert_eq!(said.exit, 0, "{line}: {said}");
+    }
+    assert_eq!(running.stop(), Some(0));
+}
