@@ -36,6 +36,7 @@ use crate::{
 pub(crate) use delete::Deleted;
 pub(crate) use list::ListOptions;
 pub(crate) use options::{Caller, DeleteOptions, FieldValidation, WriteOptions, Written};
+pub(crate) use react::token_of;
 #[cfg(test)]
 pub(crate) use reviews::requested_node;
 pub(crate) use update::Target;
@@ -141,6 +142,7 @@ impl Cluster {
             closing,
         }));
         cluster.read_definitions();
+        cluster.read_certificates();
         cluster.make_namespaces();
         cluster
     }

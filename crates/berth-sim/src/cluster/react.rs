@@ -192,6 +192,23 @@ impl Cluster {
         }
     }
 
+    /// Makes the certificates known again that were issued in an earlier life: their owners still have them.
+    pub(super) fn read_certificates(&self) {
+        let issued: Vec<(String, String)> = {
+            let storage = self.storage();
+            let requests = storage.iter("certificatesigningrequests.certificates.k8s.io", None);
+            requests
+                .filter_map(|(_, request)| {
+                    let token = token_of(text(request, &["status", "certificate"]))?;
+                    Some((token, super::reviews::requested_node(request)?))
+                })
+                .collect()
+        };
+        for (token, node) in issued {
+            self.add_token(token, Identity::kubelet(&node));
+        }
+    }
+
     /// Signs a request of a kubelet that has been approved.
     ///
     /// Clients reach this cluster without TLS, so what is issued is no X.509 certificate: it carries a bearer token by
@@ -223,4 +240,13 @@ impl Cluster {
             certified,
         );
     }
+}
+
+/// The bearer token in a certificate as [`Cluster::sign`] makes it.
+pub(crate) fn token_of(certificate: &str) -> Option<String> {
+    let pem = String::from_utf8(STANDARD.decode(certificate).ok()?).ok()?;
+    let line = pem
+        .lines()
+        .find(|line| !line.starts_with("-----") && !line.is_empty())?;
+    String::from_utf8(STANDARD.decode(line).ok()?).ok()
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Fleet, Phase, Step, steps::listed};
 use crate::{
     access::Identity,
-    cluster::{Caller, Target, WriteOptions},
+    cluster::{Caller, Target, WriteOptions, token_of},
     failure::Failure,
     machine::certificate_request,
     object::{condition, text, uid},
@@ -82,16 +82,7 @@ impl Fleet {
             }
             Err(failure) => return Err(failure),
         };
-        let pem = STANDARD
-            .decode(text(&found, &["status", "certificate"]))
-            .ok()
-            .and_then(|pem| String::from_utf8(pem).ok())
-            .unwrap_or_default();
-        let token = pem
-            .lines()
-            .find(|line| !line.starts_with("-----") && !line.is_empty())
-            .and_then(|line| STANDARD.decode(line).ok())
-            .and_then(|token| String::from_utf8(token).ok());
+        let token = token_of(text(&found, &["status", "certificate"]));
         Ok(token.and_then(|token| self.cluster.identity(&token)))
     }
 

@@ -1,6 +1,8 @@
 //! What a restart keeps.
 
-use berth_sim::{ApiServer, Cluster};
+use berth_labels::Flavour;
+use berth_sim::{ApiServer, Cluster, ClusterOptions, Disk, Fleet, Habits, Phase, SimulatedTime};
+use jiff::Timestamp;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -79,4 +81,34 @@ async fn a_port_in_use_is_told() {
         .await
         .unwrap_err();
     assert!(error.to_string().contains("another program listens there"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificates_are_good_after_a_restart() {
+    let folder = TempDir::new().unwrap();
+    for life in 0..2 {
+        let time = SimulatedTime::starting_at(Timestamp::UNIX_EPOCH);
+        let cluster = Cluster::open(ClusterOptions::new(time.clock(), 1), folder.path())
+            .await
+            .unwrap();
+        let mut fleet = Fleet::new(cluster, time, Flavour::Upstream, 1);
+        fleet.approve_all(true);
+        fleet.add("w1", Disk::image(), Habits::default());
+        fleet.power_on("w1").unwrap();
+        fleet.run(200).await;
+        assert_eq!(fleet.phase("w1"), Some(Phase::Running), "life {life}");
+        let cluster = fleet.cluster().clone();
+        drop(fleet);
+        // What was written is on disk before the next life begins.
+        let server = ApiServer::start(cluster, loopback()).await.unwrap();
+        let made = ask(
+            &server,
+            "POST",
+            "/api/v1/nodes",
+            &format!(r#"{{"metadata":{{"name":"n{life}"}}}}"#),
+        )
+        .await;
+        assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+        server.stop().await;
+    }
 }

@@ -149,20 +149,24 @@ impl RehearsalReport<'_> {
         table
     }
 
-    /// Nodes that are out from the same moment to the same moment share a row.
+    /// Nodes that are out from the same moment to the same moment, and for the same reason, share a row: those that join
+    /// do not count among those that may be unavailable.
     fn spans(&self) -> Table {
-        let mut table = Table::new(["POOL", "OUT FROM", "UNTIL", "NODES"]);
+        let mut table = Table::new(["POOL", "OUT FROM", "UNTIL", "WHY", "NODES"]);
         for pool in &self.rehearsal.pools {
-            let mut spans: Vec<(Duration, String, Vec<&str>)> = Vec::new();
+            let mut spans: Vec<(Duration, String, &str, Vec<&str>)> = Vec::new();
             for outage in &pool.outages {
-                let until = until(outage);
-                match spans.last_mut() {
-                    Some((start, end, nodes)) if *start == outage.start && *end == until => nodes.push(&outage.node),
-                    _ => spans.push((outage.start, until, vec![&outage.node])),
+                let (until, why) = (until(outage), why(outage));
+                let same = spans
+                    .iter_mut()
+                    .find(|(start, end, reason, _)| *start == outage.start && *end == until && *reason == why);
+                match same {
+                    Some((.., nodes)) => nodes.push(&outage.node),
+                    None => spans.push((outage.start, until, why, vec![&outage.node])),
                 }
             }
-            for (start, end, nodes) in spans {
-                table.row([&*pool.pool, &at(start), &end, &nodes.join(",")]);
+            for (start, end, why, nodes) in spans {
+                table.row([&*pool.pool, &at(start), &end, why, &nodes.join(",")]);
             }
         }
         table
@@ -172,15 +176,10 @@ impl RehearsalReport<'_> {
         let mut table = Table::new(["POOL", "NODE", "WHY", "OUT FROM", "REBOOT", "UNTIL", "REBOOTS"]);
         for pool in &self.rehearsal.pools {
             for outage in &pool.outages {
-                let why = match outage.kind {
-                    OutageKind::Moving => "moves",
-                    OutageKind::New => "joins",
-                    OutageKind::Power => "no power",
-                };
                 table.row([
                     pool.pool.clone(),
                     outage.node.clone(),
-                    why.to_owned(),
+                    why(outage).to_owned(),
                     at(outage.start),
                     outage.reboot.map(at).unwrap_or_default(),
                     until(outage),
@@ -276,6 +275,15 @@ fn told(consequences: &Consequences) -> String {
     }
     text.push('\n');
     text
+}
+
+/// Why a node is out.
+fn why(outage: &berth_pools::Outage) -> &'static str {
+    match outage.kind {
+        OutageKind::Moving => "moves",
+        OutageKind::New => "joins",
+        OutageKind::Power => "no power",
+    }
 }
 
 fn until(outage: &berth_pools::Outage) -> String {
