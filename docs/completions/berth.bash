@@ -735,7 +735,7 @@ _berth() {
                     return 0
                     ;;
                 --lifecycle)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "Pending Processing Paused Complete Failed" -- "${cur}"))
                     return 0
                     ;;
                 --server)
@@ -3424,7 +3424,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__install)
-            opts="-o -h --image --mode --namespace --replicas --approve --admission --admission-failure --database-secret --dry-run --kubeconfig --context --output --help"
+            opts="-o -h --image --mode --namespace --replicas --approve --admission --admission-failure --flavour --database-secret --dry-run --kubeconfig --context --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3452,6 +3452,10 @@ _berth() {
                     ;;
                 --admission-failure)
                     COMPREPLY=($(compgen -W "ignore fail" -- "${cur}"))
+                    return 0
+                    ;;
+                --flavour)
+                    COMPREPLY=($(compgen -W "upstream openshift" -- "${cur}"))
                     return 0
                     ;;
                 --database-secret)
@@ -3946,7 +3950,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__pause)
-            opts="-h --server --server-ca --token-file --token --help"
+            opts="-o -h --server --server-ca --token-file --token --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3966,6 +3970,14 @@ _berth() {
                     ;;
                 --token)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -4274,7 +4286,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__resume)
-            opts="-h --server --server-ca --token-file --token --help"
+            opts="-o -h --server --server-ca --token-file --token --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4294,6 +4306,14 @@ _berth() {
                     ;;
                 --token)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -4582,7 +4602,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__serve)
-            opts="-f -h --listen --auth --no-cluster --strategy --protect --no-site-action-needed --all-or-nothing --deployment-configuration-needed --no-dynamic-labels --any-filter-label --concurrency --identity --admission-listen --admission-cert --admission-key --database --sealing-key-file --sealing-key --site --filename --from-cluster --cluster-kubeconfig --cluster-context --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --announce-to --log-format --log-level --flavour --help"
+            opts="-f -h --listen --auth --no-cluster --strategy --protect --no-site-action-needed --all-or-nothing --deployment-configuration --no-dynamic-labels --any-filter-label --concurrency --lease-duration --identity --admission-listen --admission-cert --admission-key --database --sealing-key-file --sealing-key --site --filename --from-cluster --cluster-kubeconfig --cluster-context --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --announce-to --log-format --log-level --flavour --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4604,7 +4624,15 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --deployment-configuration)
+                    COMPREPLY=($(compgen -W "airship always never" -- "${cur}"))
+                    return 0
+                    ;;
                 --concurrency)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lease-duration)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6214,7 +6242,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__stop)
-            opts="-h --server --server-ca --token-file --token --help"
+            opts="-o -h --server --server-ca --token-file --token --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6234,6 +6262,14 @@ _berth() {
                     ;;
                 --token)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -6844,7 +6880,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__ztp)
-            opts="-f -o -h --filename --as --release --unsupported --pull-secret --image-set --ssh-key --flavour --output --format --help check help"
+            opts="-f -o -h --filename --as --release --unsupported --boot-labels --pull-secret --image-set --ssh-key --flavour --output --format --help check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6864,6 +6900,10 @@ _berth() {
                     ;;
                 --release)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --boot-labels)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --pull-secret)
@@ -6902,12 +6942,16 @@ _berth() {
             return 0
             ;;
         berth__subcmd__ztp__subcmd__check)
-            opts="-f -o -h --filename --release --flavour --output --help"
+            opts="-f -o -h --against --filename --release --flavour --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --against)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --filename)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

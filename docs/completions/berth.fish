@@ -314,7 +314,7 @@ complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the documents of a collection'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "versions" -d 'List the versions of the site with their revisions'
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c berth -n "__fish_berth_using_subcommand relabel" -l filter -d 'Nodes that meet a criterion; repeatable: all of them' -r
+complete -c berth -n "__fish_berth_using_subcommand relabel" -l filter -d 'Nodes that meet a criterion; repeatable: all of them. Of nodes that are named, too, those that meet it' -r
 complete -c berth -n "__fish_berth_using_subcommand relabel" -l filter-file -d 'Nodes that a Drydock node filter selects, in YAML or JSON' -r -F
 complete -c berth -n "__fish_berth_using_subcommand relabel" -l strategy -d 'What happens to labels that are not declared' -r -f -a "mirror\t'They are removed, except those of protected domains'
 owned\t'Those that Berth has set are removed'
@@ -334,7 +334,11 @@ complete -c berth -n "__fish_berth_using_subcommand relabel" -l wait -d 'Show ev
 complete -c berth -n "__fish_berth_using_subcommand relabel" -l allow-mass-removal -d 'Let the action take away more than a tenth of all owned labels'
 complete -c berth -n "__fish_berth_using_subcommand relabel" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand actions" -l limit -d 'How many' -r
-complete -c berth -n "__fish_berth_using_subcommand actions" -l lifecycle -d 'Only those that stand so: Pending, Processing, Paused, Complete, Failed' -r
+complete -c berth -n "__fish_berth_using_subcommand actions" -l lifecycle -d 'Only those that stand so; several with commas between them' -r -f -a "Pending\t'It has not begun'
+Processing\t'Nodes are relabelled'
+Paused\t'It waits until somebody lets it go on'
+Complete\t'All nodes are as declared'
+Failed\t'Some are not'"
 complete -c berth -n "__fish_berth_using_subcommand actions" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
 complete -c berth -n "__fish_berth_using_subcommand actions" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
 complete -c berth -n "__fish_berth_using_subcommand actions" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
@@ -359,17 +363,32 @@ complete -c berth -n "__fish_berth_using_subcommand stop" -l server -d 'Address 
 complete -c berth -n "__fish_berth_using_subcommand stop" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
 complete -c berth -n "__fish_berth_using_subcommand stop" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand stop" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
-complete -c berth -n "__fish_berth_using_subcommand stop" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand stop" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand stop" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand pause" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
 complete -c berth -n "__fish_berth_using_subcommand pause" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
 complete -c berth -n "__fish_berth_using_subcommand pause" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand pause" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
-complete -c berth -n "__fish_berth_using_subcommand pause" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand pause" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand pause" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand resume" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
 complete -c berth -n "__fish_berth_using_subcommand resume" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
 complete -c berth -n "__fish_berth_using_subcommand resume" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand resume" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
-complete -c berth -n "__fish_berth_using_subcommand resume" -s h -l help -d 'Print help'
+complete -c berth -n "__fish_berth_using_subcommand resume" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
+wide\t'For people, with more columns'
+json\t'For programs; the fields are stable'
+yaml\t'The same data as JSON'
+name\t'One name per line'"
+complete -c berth -n "__fish_berth_using_subcommand resume" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand retry" -l server -d 'Address of a server, such as `https://berth.example.com`' -r
 complete -c berth -n "__fish_berth_using_subcommand retry" -l server-ca -d 'Certificates in PEM that the server\'s must lead to, beside those of the system' -r -F
 complete -c berth -n "__fish_berth_using_subcommand retry" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
@@ -836,9 +855,13 @@ complete -c berth -n "__fish_berth_using_subcommand serve" -l strategy -d 'What 
 owned\t'Those that Berth has set are removed'
 promenade\t'What Promenade did: all are removed whose key has no kubernetes.io in it'"
 complete -c berth -n "__fish_berth_using_subcommand serve" -l protect -d 'Domain of labels that other controllers own, which mirror leaves alone; repeatable, beside those that are known' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l deployment-configuration -d 'On which sites an action needs Shipyard\'s document deployment-configuration' -r -f -a "airship\t'Those that Airship deploys: with any document of Shipyard, Armada or Promenade'
+always\t'All, as Shipyard has it'
+never\t'None'"
 complete -c berth -n "__fish_berth_using_subcommand serve" -l concurrency -d 'How many nodes are relabelled at a time' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l lease-duration -d 'How long a server without a sign of life keeps its nodes before another one on the database takes them over; 2s or more' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l identity -d 'Name of this server among those on one database; the host\'s name and the address unless given' -r
-complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-listen -d 'Address and port of the admission webhook of the cluster; see `berth install --admission webhook`' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-listen -d 'Address and port of the admission webhook of the cluster, which the controllers of `berth install` answer too' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-cert -d 'The webhook\'s certificate, in PEM; read again when it changes' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-key -d 'The private key of the webhook\'s certificate, in PEM' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
@@ -866,7 +889,6 @@ openshift\t'OpenShift, whose kubelet may set some role labels itself'"
 complete -c berth -n "__fish_berth_using_subcommand serve" -l no-cluster -d 'Serve documents alone, even where a cluster could be found'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l no-site-action-needed -d 'Take actions also before any revision took part in a site action'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l all-or-nothing -d 'Refuse actions while the committed documents have any error, also one that does not touch their nodes'
-complete -c berth -n "__fish_berth_using_subcommand serve" -l deployment-configuration-needed -d 'Refuse actions on documents without Shipyard\'s deployment-configuration, as Shipyard does'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l no-dynamic-labels -d 'Give nodes no labels of rack, profile, hardware profile and tags'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l any-filter-label -d 'Let one of several labels in a node filter be enough, as Drydock\'s code does; its documentation asks for all'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l from-cluster -d 'Serve the pools, machine configs, Berths and label rules of a cluster'
@@ -983,6 +1005,9 @@ complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_sub
 complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l as -d 'Which objects' -r -f -a "raw\t'Every object on its own'
 clusterinstance\t'A `ClusterInstance`, from which the hub makes the objects'"
 complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l release -d 'The release that is installed, such as 4.18; without it, the Cluster\'s' -r
+complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l boot-labels -d 'When overrides carry the boot labels' -r -f -a "auto\t'Where the kubelet\'s unit reads them, by role, platform and release'
+always\t'On all machines'
+never\t'On none: labels come when a node is Ready'"
 complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l pull-secret -d 'The Secret with the pull secret, in the cluster\'s namespace of the hub' -r
 complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l image-set -d 'The `ClusterImageSet` of the hub; without it, `openshift-RELEASE`' -r
 complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -l ssh-key -d 'The public key with which people log in to the machines' -r
@@ -995,6 +1020,7 @@ complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_sub
 complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -f -a "check" -d 'Find what the hub would refuse in manifests that you have'
 complete -c berth -n "__fish_berth_using_subcommand ztp; and not __fish_seen_subcommand_from check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from check" -l against -d 'What the hub has: an export from it, or the folder that was applied last; changes that it refuses are found; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from check" -s f -l filename -d 'The site that the manifests are for: labels that it does not declare are found too; repeatable' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from check" -l release -d 'The release that is installed, such as 4.18' -r
 complete -c berth -n "__fish_berth_using_subcommand ztp; and __fish_seen_subcommand_from check" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
@@ -1085,12 +1111,14 @@ complete -c berth -n "__fish_berth_using_subcommand install" -l mode -d 'Which c
 full\t'Rendering and rollout too, for clusters without that operator'"
 complete -c berth -n "__fish_berth_using_subcommand install" -l namespace -d 'Namespace of the controllers' -r
 complete -c berth -n "__fish_berth_using_subcommand install" -l replicas -d 'How many controllers; one of them leads' -r
-complete -c berth -n "__fish_berth_using_subcommand install" -l admission -d 'How Nodes and objects are checked when they come in' -r -f -a "auto\t'By policies where the API server has them, else by a webhook'
-policy\t'By admission policies, which the controllers make from rules and pools'
-webhook\t'By a webhook of the controllers'
-off\t'Not at all'"
-complete -c berth -n "__fish_berth_using_subcommand install" -l admission-failure -d 'What happens to a Node when it cannot be checked' -r -f -a "ignore\t'It joins all the same'
-fail\t'It does not join'"
+complete -c berth -n "__fish_berth_using_subcommand install" -l admission -d 'How Nodes are checked when they come in' -r -f -a "auto\t'By policies where the API server has them, else by the webhook alone'
+policy\t'By policies, which the controllers make from rules and pools, and by the webhook for what policies cannot do'
+webhook\t'By the webhook of the controllers alone'
+off\t'Not at all, nor are objects'"
+complete -c berth -n "__fish_berth_using_subcommand install" -l admission-failure -d 'What happens to a Node or an object that cannot be checked' -r -f -a "ignore\t'It comes in all the same'
+fail\t'It is kept out; Nodes that policies check are not, because these need nobody to answer'"
+complete -c berth -n "__fish_berth_using_subcommand install" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; without it OpenShift\'s where the pools are OpenShift\'s' -r -f -a "upstream\t'Kubernetes as released upstream'
+openshift\t'OpenShift, whose kubelet may set some role labels itself'"
 complete -c berth -n "__fish_berth_using_subcommand install" -l database-secret -d 'Secret in the namespace whose key `address` names the database with the committed documents' -r
 complete -c berth -n "__fish_berth_using_subcommand install" -l kubeconfig -d 'The kubeconfig; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
 complete -c berth -n "__fish_berth_using_subcommand install" -l context -d 'The context of the kubeconfig' -r
@@ -1132,12 +1160,12 @@ complete -c berth -n "__fish_berth_using_subcommand controller" -s f -l filename
 complete -c berth -n "__fish_berth_using_subcommand controller" -l database -d 'Database for whose committed revision Berths are kept: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand controller" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
-complete -c berth -n "__fish_berth_using_subcommand controller" -l admission -d 'How Nodes and objects are checked when they come in' -r -f -a "policy\t'By admission policies, made from the cluster\'s rules and pools'
-webhook\t'By a webhook, at --admission-listen'
+complete -c berth -n "__fish_berth_using_subcommand controller" -l admission -d 'How Nodes are checked when they come in' -r -f -a "policy\t'By admission policies, made from the cluster\'s rules and pools'
+webhook\t'By the webhook at --admission-listen alone'
 off\t'Not at all'"
-complete -c berth -n "__fish_berth_using_subcommand controller" -l admission-failure -d 'What happens to a Node when it cannot be checked' -r -f -a "ignore\t'It joins all the same'
-fail\t'It does not join'"
-complete -c berth -n "__fish_berth_using_subcommand controller" -l admission-listen -d 'Address and port of the webhook' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l admission-failure -d 'What happens to a Node whose policy cannot be evaluated' -r -f -a "ignore\t'It comes in all the same'
+fail\t'It is kept out; Nodes that policies check are not, because these need nobody to answer'"
+complete -c berth -n "__fish_berth_using_subcommand controller" -l admission-listen -d 'Address and port of the webhook, which checks objects, and Nodes where policies cannot' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l tls-cert -d 'The webhook\'s certificate, in PEM; read again when it changes' -r -F
 complete -c berth -n "__fish_berth_using_subcommand controller" -l tls-key -d 'The private key of the certificate, in PEM' -r -F
 complete -c berth -n "__fish_berth_using_subcommand controller" -l health-listen -d 'Address and port of /healthz, /readyz and /metrics' -r
