@@ -69,6 +69,10 @@ pub(super) struct Engine {
     /// The documents, read; `None` when there is no such source or it has not spoken yet.
     documents: Option<Definitions>,
     documents_changed: bool,
+    /// Nodes whose Berths are being made as the documents ask. One that fails is tried again.
+    reserving: BTreeSet<String>,
+    /// Nodes whose Berths should change and that another job is running for.
+    postponed: BTreeSet<String>,
     /// The brake on mass removal is on.
     brake: bool,
     jobs: VecDeque<Job>,
@@ -107,6 +111,8 @@ impl Engine {
             state: State::default(),
             documents: None,
             documents_changed: false,
+            reserving: BTreeSet::new(),
+            postponed: BTreeSet::new(),
             brake: false,
             jobs: VecDeque::new(),
             later: VecDeque::new(),
@@ -220,6 +226,7 @@ impl Engine {
         let Some(documents) = &self.documents else {
             return;
         };
+        self.postponed.clear();
         let existing: Vec<_> = self.state.berths.values().collect();
         let resolver = Resolver::new(documents.site(), documents.flavour());
         for reservation in reserve(
@@ -246,11 +253,22 @@ impl Engine {
                 }
             };
             if self.busy.insert(node.clone()) {
+                self.reserving.insert(node.clone());
                 self.jobs.push_back(Job {
                     key: Key::Node(node),
                     work: vec![work],
                 });
+            } else {
+                self.postponed.insert(node);
             }
+        }
+    }
+
+    /// No job runs for the node any more. When that holds for all whose Berths should change, the documents are compared again:
+    /// once, because every comparison looks at the whole site.
+    fn is_free(&mut self, node: &str) {
+        if self.postponed.remove(node) && self.postponed.is_empty() {
+            self.documents_changed = true;
         }
     }
 
@@ -350,8 +368,14 @@ impl Engine {
                     self.later.push_back(Job { key, work: vec![work] });
                     return;
                 }
-                if matches!(key, Key::Certificate(_)) {
-                    self.state.undecided.remove(name);
+                match &key {
+                    Key::Node(name) => {
+                        self.reserving.remove(name);
+                        self.is_free(name);
+                    }
+                    Key::Certificate(name) => {
+                        self.state.undecided.remove(name);
+                    }
                 }
                 return;
             }
@@ -374,7 +398,10 @@ impl Engine {
             );
         }
         let name = match key {
-            Key::Node(name) => name,
+            Key::Node(name) => {
+                self.is_free(&name);
+                name
+            }
             // Looking at any node looks at all open requests.
             Key::Certificate(_) => String::new(),
         };
@@ -387,6 +414,7 @@ impl Engine {
             && *at <= now
             && let Some((_, name)) = self.wakes.pop_first()
         {
+            self.documents_changed |= self.reserving.remove(&name);
             if !name.is_empty() {
                 self.state.dirty.insert(name);
             }

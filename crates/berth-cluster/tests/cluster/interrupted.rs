@@ -17,6 +17,7 @@ use crate::support::{Cluster, Controllers, INFRA, Needs, STORAGE, has, lacks, on
 on_both! {
     Needs::NOTHING;
     a_replica_that_dies_half_way_undoes_nothing,
+    what_documents_ask_for_is_tried_again,
 }
 
 /// The most writes that a replica makes about one of these nodes, and one more.
@@ -63,18 +64,23 @@ impl Cut {
 
     fn client(&self, client: Client) -> Client {
         let cut = self.clone();
-        let service = tower::service_fn(move |request: Request<Body>| {
-            let (client, passes) = (client.clone(), cut.lets(&request));
-            async move {
-                if passes {
-                    client.send(request).await.map_err(tower::BoxError::from)
-                } else {
-                    Err("the replica is dead".into())
-                }
-            }
-        });
-        Client::new(service, "default")
+        passing(client, move |request| cut.lets(request))
     }
+}
+
+/// A client whose requests reach the API server only where they are let.
+fn passing(client: Client, lets: impl Fn(&Request<Body>) -> bool + Clone + Send + Sync + 'static) -> Client {
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (client, passes) = (client.clone(), lets(&request));
+        async move {
+            if passes {
+                client.send(request).await.map_err(tower::BoxError::from)
+            } else {
+                Err("nobody answers".into())
+            }
+        }
+    });
+    Client::new(service, "default")
 }
 
 fn names(what: &str) -> Vec<String> {
@@ -190,4 +196,46 @@ async fn a_replica_that_dies_half_way_undoes_nothing(cluster: &mut Cluster) {
         }
     }
     next.stop().await;
+}
+
+/// A Berth that cannot be made, or changed, when a revision is committed is made or changed as soon as it can be.
+async fn what_documents_ask_for_is_tried_again(cluster: &mut Cluster) {
+    let revision = |value: &str| {
+        Arc::new(vec![
+            json!({
+                "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+                "metadata": {"name": "infra", "annotations": {"berth.dev/node-labels": "tier=infra"}},
+                "spec": {"nodeSelector": {"matchLabels": {INFRA: ""}}},
+            }),
+            json!({
+                "apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": "w1"},
+                "spec": {"pool": "infra", "preregister": "Now", "labels": {"example.com/revision": value}},
+            }),
+        ])
+    };
+    // The first create and the first two changes of its spec are lost on the way.
+    let left = Arc::new(Mutex::new(HashMap::from([(Method::POST, 1_u32), (Method::PATCH, 2)])));
+    let lost = left.clone();
+    let client = passing(cluster.fresh_client().await, move |request| {
+        let path = request.uri().path();
+        if !path.ends_with("/berths") && !path.ends_with("/berths/w1") {
+            return true;
+        }
+        let mut left = lost.lock().expect("one test");
+        let left = left.entry(request.method().clone()).or_insert(0);
+        let passes = *left == 0;
+        *left = left.saturating_sub(1);
+        passes
+    });
+    let (commit, documents) = tokio::sync::watch::channel(revision("one"));
+    let controllers = cluster.controllers_with(client, |options| options.documents = Some(documents));
+    let has_revision = |value: &'static str| move |node: &_| has(node, "example.com/revision", value);
+    cluster.node_with("w1", "had the first", has_revision("one")).await;
+    commit.send_replace(revision("two"));
+    cluster.node_with("w1", "had the second", has_revision("two")).await;
+    assert!(
+        left.lock().expect("one test").values().all(|left| *left == 0),
+        "what was to be lost was lost"
+    );
+    controllers.stop().await;
 }

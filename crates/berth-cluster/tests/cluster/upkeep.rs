@@ -1,5 +1,7 @@
 //! Label upkeep: each thing that people do, and what Berth does about it.
 
+use std::sync::Arc;
+
 use berth_cluster::{
     api::{Berth, LabelRule, Phase},
     names, request_node,
@@ -9,7 +11,8 @@ use kube::{
     Api, ResourceExt,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::support::{Cluster, INFRA, Needs, STORAGE, WORKER, condition, from_json, has, lacks, on_both};
 
@@ -19,6 +22,7 @@ on_both! {
     after_a_restart_nothing_is_written_if_nothing_changed,
     enforce_repairs_and_follow_follows,
     another_manager_keeps_what_it_applied,
+    a_revision_that_is_rolled_back_gives_places_and_labels_back,
 }
 
 fn rule(name: &str, labels: &serde_json::Value) -> LabelRule {
@@ -333,4 +337,111 @@ fn managers(node: &Node, key: &str) -> Vec<String> {
         fields.is_some_and(|fields| !fields["f:metadata"]["f:labels"][&field].is_null())
     });
     entries.filter_map(|entry| entry.manager.clone()).collect()
+}
+
+/// The documents of a site: its pools, and machines in them with one label each.
+fn revision(machines: &[(&str, &str, Value)]) -> Arc<Vec<Value>> {
+    let pools = [("infra", INFRA, "tier=infra"), ("storage", STORAGE, "tier=storage")];
+    let pools = pools.iter().map(|(name, selector, explicit)| {
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+            "metadata": {"name": name, "annotations": {"berth.dev/node-labels": explicit}},
+            "spec": {"nodeSelector": {"matchLabels": {*selector: ""}}},
+        })
+    });
+    let machines = machines.iter().map(|(name, pool, labels)| {
+        json!({
+            "apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": name},
+            "spec": {"pool": pool, "preregister": "Now", "labels": labels},
+        })
+    });
+    Arc::new(pools.chain(machines).collect())
+}
+
+/// What the newer revision gave goes again, what it took comes back, and what an administrator did in between stays.
+async fn a_revision_that_is_rolled_back_gives_places_and_labels_back(cluster: &mut Cluster) {
+    let first = revision(&[
+        (
+            "w1",
+            "infra",
+            json!({"example.com/kept": "1", "example.com/taken": "1"}),
+        ),
+        ("w2", "infra", json!({"example.com/kept": "1"})),
+    ]);
+    let second = revision(&[
+        (
+            "w1",
+            "storage",
+            json!({"example.com/kept": "2", "example.com/given": "2"}),
+        ),
+        ("w2", "infra", json!({"example.com/kept": "2"})),
+        ("w3", "storage", json!({})),
+    ]);
+    let (commit, documents) = watch::channel(first.clone());
+    let controllers = cluster.controllers(|options| {
+        options.documents = Some(documents);
+        options.allow_mass_removal = true;
+    });
+    let as_first = |node: &Node| {
+        has(node, INFRA, "")
+            && has(node, "tier", "infra")
+            && has(node, "example.com/kept", "1")
+            && has(node, "example.com/taken", "1")
+            && lacks(node, STORAGE)
+            && lacks(node, "example.com/given")
+    };
+    cluster
+        .node_with("w1", "had what the first revision says", as_first)
+        .await;
+
+    commit.send_replace(second);
+    cluster
+        .node_with("w1", "had what the second revision says", |node| {
+            has(node, STORAGE, "")
+                && has(node, "tier", "storage")
+                && has(node, "example.com/kept", "2")
+                && has(node, "example.com/given", "2")
+                && lacks(node, INFRA)
+                && lacks(node, "example.com/taken")
+        })
+        .await;
+    cluster
+        .node_with("w3", "was created", |node| has(node, STORAGE, ""))
+        .await;
+    cluster
+        .berth_with("w2", "was settled", |berth| {
+            let owned = berth
+                .status
+                .as_ref()
+                .and_then(|status| status.labels.get("example.com/kept"));
+            owned.is_some_and(|value| value == "2")
+        })
+        .await;
+    cluster
+        .label("w2", json!({"example.com/kept": null, "foreign": "1"}))
+        .await;
+    cluster
+        .berth_with("w2", "remembered the removal", |berth| {
+            let status = berth.status.as_ref();
+            status.is_some_and(|status| status.removed_labels.contains_key("example.com/kept"))
+        })
+        .await;
+
+    commit.send_replace(first);
+    cluster.node_with("w1", "was as before", as_first).await;
+    // Its place is given up, and the Node stays for whoever runs on it.
+    let left = cluster
+        .node_with("w3", "was released", |node| {
+            node.annotations().contains_key(names::RELEASED)
+        })
+        .await;
+    assert!(has(&left, STORAGE, ""), "{:?}", left.labels());
+    // Another value is a newer declaration than the removal.
+    let node = cluster
+        .node_with("w2", "got the value of the first revision", |node| {
+            has(node, "example.com/kept", "1")
+        })
+        .await;
+    assert!(has(&node, "foreign", "1"), "{:?}", node.labels());
+    controllers.stop().await;
 }
