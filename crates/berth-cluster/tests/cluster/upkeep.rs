@@ -66,6 +66,15 @@ async fn labels_are_kept_and_what_others_do_is_respected(cluster: &mut Cluster) 
         })
         .await;
 
+    // Nobody takes away or changes what is not there yet.
+    for index in 0..12 {
+        cluster
+            .berth_with(&format!("w{index}"), "was settled", |berth| {
+                condition(berth, "LabelsInSync") == Some(("True", "InSync"))
+            })
+            .await;
+    }
+
     // A foreign value is kept and reported.
     cluster
         .label("w3", json!({"telco.example/site": "elsewhere", "foreign": "1"}))
