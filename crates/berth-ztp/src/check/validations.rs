@@ -113,19 +113,17 @@ pub(super) fn check(hub: &Hub<'_>, findings: &mut Findings) {
 }
 
 fn ignored(cluster: &ClusterView<'_>, findings: &mut Findings) {
-    if let Some(list) = cluster.ignored_host {
-        ids(list, HOST_VALIDATIONS, NEVER_IGNORED, "host", findings);
-        findings.add(
-            &lints::VALIDATIONS_OFF,
-            list.span,
-            format!(
-                "the cluster installs although these fail, which nobody supports: {}",
-                list.text
-            ),
-        );
-    }
-    if let Some(list) = cluster.ignored_cluster {
-        ids(list, CLUSTER_VALIDATIONS, CLUSTER_NEVER_IGNORED, "cluster", findings);
+    for (list, known, never, whose) in [
+        (cluster.ignored_host, HOST_VALIDATIONS, NEVER_IGNORED, "host"),
+        (
+            cluster.ignored_cluster,
+            CLUSTER_VALIDATIONS,
+            CLUSTER_NEVER_IGNORED,
+            "cluster",
+        ),
+    ] {
+        let Some(list) = list else { continue };
+        ids(list, known, never, whose, findings);
         findings.add(
             &lints::VALIDATIONS_OFF,
             list.span,
