@@ -97,15 +97,7 @@ async fn labels_are_kept_and_what_others_do_is_respected(cluster: &mut Cluster) 
         .await;
 
     // A lost annotation is written again.
-    cluster
-        .node_with("w5", "was labelled", |node| has(node, "telco.example/site", "atl"))
-        .await;
     let nodes: Api<Node> = cluster.api();
-    cluster
-        .berth_with("w5", "was settled", |berth| {
-            condition(berth, "LabelsInSync") == Some(("True", "InSync"))
-        })
-        .await;
     let patch = Patch::Merge(json!({"metadata": {"annotations": {names::OWNED_LABELS: null}}}));
     nodes
         .patch("w5", &PatchParams::default(), &patch)
