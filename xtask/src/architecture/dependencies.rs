@@ -79,6 +79,10 @@ const RULES: &[Rule] = &[
         forbidden: &[NO_INPUT_OUTPUT],
     },
     Rule {
+        crate_name: "berth-cel",
+        forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
         crate_name: "berth-cluster",
         forbidden: &[NO_DATABASE_OR_SERVER],
     },
