@@ -201,6 +201,13 @@ impl Kubelet {
     }
 }
 
+impl Drop for Kubelet {
+    fn drop(&mut self) {
+        let _ = self.kill();
+        scratch::unmount(self.folder.path());
+    }
+}
+
 fn containerd() -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path)

@@ -28,9 +28,28 @@ fn sweep(parent: &Path) {
         let owner = name.to_str().and_then(owner);
         if owner.is_some_and(|owner| !Path::new("/proc").join(owner.to_string()).exists()) {
             // Another test may do the same at this moment.
+            unmount(&entry.path());
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// Ends what is mounted inside a folder. A kubelet mounts its own folder over itself and leaves that behind.
+pub(crate) fn unmount(folder: &Path) {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    // Later ones may lie inside or above earlier ones.
+    for mount in mount_points(&mounts, folder).into_iter().rev() {
+        let _ = process::Command::new("umount").arg(mount).status();
+    }
+}
+
+/// The mount points inside a folder, in the order of the table.
+fn mount_points<'a>(mounts: &'a str, folder: &Path) -> Vec<&'a Path> {
+    let points = mounts.lines().filter_map(|line| line.split(' ').nth(1));
+    points
+        .map(Path::new)
+        .filter(|point| point.starts_with(folder))
+        .collect()
 }
 
 fn owner(name: &str) -> Option<u32> {
@@ -58,6 +77,14 @@ pub(crate) fn write(path: PathBuf, contents: impl AsRef<[u8]>) -> Result<PathBuf
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mounts_of_a_folder_are_told_from_others() {
+        let mounts =
+            "/dev/vda / ext4 rw 0 0\n/dev/vda /tmp/a.1/kubelet ext4 rw 0 0\n/dev/vda /tmp/a.12/kubelet ext4 rw 0 0\n";
+        let inside = mount_points(mounts, Path::new("/tmp/a.1"));
+        assert_eq!(inside, [Path::new("/tmp/a.1/kubelet")]);
+    }
 
     #[test]
     fn what_dead_processes_left_is_removed_and_nothing_else() {
