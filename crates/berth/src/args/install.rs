@@ -45,7 +45,7 @@ pub(crate) enum FailureName {
 /// made by the controllers, from the cluster's rules and pools. Berths, rules, pools, machine configs and kubelet configs are
 /// checked by a webhook of the controllers, with the words of `berth lint`, unless --admission off is given.
 ///
-/// With --dry-run everything is printed as YAML and nothing is sent.
+/// With --dry-run everything is printed as YAML documents and nothing is sent; -o json prints a List, -o name the names.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

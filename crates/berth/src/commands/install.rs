@@ -12,7 +12,7 @@ use berth_cluster::{
 use berth_labels::Flavour;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     args::{FailureName, InstallAdmission, InstallArgs, InstallModeName, UninstallArgs},
@@ -28,7 +28,7 @@ pub(crate) fn install(args: &InstallArgs, printer: &mut Printer<'_>) -> Result<E
     if args.dry_run {
         let certificate = serving_certificate(&args.namespace)?;
         let objects = manifests(&options(args, args.admission, PoolDefinitions::None, certificate));
-        printer.data(&yaml(&objects))?;
+        printer.report(args.output.format, &Manifests(objects))?;
         return Ok(Exit::Done);
     }
     let installed = wait(async {
@@ -192,9 +192,24 @@ fn name(object: &Value) -> String {
     format!("{}/{}", text("/kind"), text("/metadata/name"))
 }
 
-fn yaml(objects: &[Value]) -> String {
-    let documents = objects.iter().map(berth_documents::emit::to_yaml);
-    documents.collect::<Vec<_>>().join("---\n")
+/// What would be applied: YAML documents for people, a list of kubectl's kind for programs.
+struct Manifests(Vec<Value>);
+
+impl Serialize for Manifests {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        json!({"apiVersion": "v1", "kind": "List", "items": self.0}).serialize(serializer)
+    }
+}
+
+impl Report for Manifests {
+    fn text(&self, _wide: bool) -> String {
+        let documents = self.0.iter().map(berth_documents::emit::to_yaml);
+        documents.collect::<Vec<_>>().join("---\n")
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.iter().map(name).collect()
+    }
 }
 
 #[derive(Debug, Serialize)]

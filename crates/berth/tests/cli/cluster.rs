@@ -396,6 +396,14 @@ fn an_installation_can_be_printed_without_a_cluster() {
         assert!(printed.stdout.contains(there), "{there}: {printed}");
     }
     assert!(printed.stdout.contains("failurePolicy: Ignore"));
+    let names = crate::run::line("install --dry-run -o name");
+    assert!(
+        names.stdout.lines().any(|name| name == "Deployment/berth-controller"),
+        "{names}"
+    );
+    let list = crate::run::line("install --dry-run -o json").json();
+    assert_eq!(list["kind"], "List");
+    assert_eq!(list["items"].as_array().unwrap().len(), names.stdout.lines().count());
     let unreachable = crate::run::line("doctor --kubeconfig /nonexistent");
     assert_eq!(unreachable.exit, 3, "{unreachable}");
 }

@@ -7,6 +7,7 @@ use berth_testing::Identity;
 use serde_json::{Value, json};
 
 use super::{Cluster, label, patiently};
+use crate::postgres_server;
 
 const GROUP: &str = "machineconfiguration.openshift.io";
 
@@ -38,8 +39,15 @@ fn with_token(cluster: &Cluster, node: &str) -> PathBuf {
     cluster.folder.path().join(name)
 }
 
+/// What replicas of a cluster share is a server, where there is one.
+fn database() -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let server = runtime.unwrap().block_on(postgres_server::database());
+    server.unwrap_or_else(|| "sqlite:committed.db".to_owned())
+}
+
 /// Puts documents into a database and commits them.
-fn commit(cluster: &Cluster, rack: &str) {
+fn commit(cluster: &Cluster, database: &str, rack: &str) {
     let berth = |name: &str, more: &str| {
         format!(
             "---\napiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {{name: {name}}}\nspec:\n  pool: infra\n  \
@@ -54,7 +62,7 @@ fn commit(cluster: &Cluster, rack: &str) {
     for words in ["load site -f committed --replace", "commit"] {
         let done = cluster
             .folder
-            .line(&format!("configdocs {words} --database sqlite:committed.db"));
+            .line(&format!("configdocs {words} --database {database}"));
         assert_eq!(done.exit, 0, "{done}");
     }
 }
@@ -62,10 +70,11 @@ fn commit(cluster: &Cluster, rack: &str) {
 pub(super) fn pools_are_rolled_out_and_requests_are_approved(cluster: &Cluster) {
     let installed = cluster.berth("install --mode full --approve --admission off --image example.com/berth:1");
     assert_eq!(installed.exit, 0, "{installed}");
-    commit(cluster, "r1");
+    let database = database();
+    commit(cluster, &database, "r1");
     let running = cluster.controller(
         &cluster.service_account(),
-        "--mode full --approve --admission off --flavour openshift --database sqlite:committed.db",
+        &format!("--mode full --approve --admission off --flavour openshift --database {database}"),
     );
 
     // The machines of the committed revision, and of the next one.
@@ -75,7 +84,7 @@ pub(super) fn pools_are_rolled_out_and_requests_are_approved(cluster: &Cluster) 
         }
     };
     cluster.wait_for("node d1", in_rack("r1"));
-    commit(cluster, "r2");
+    commit(cluster, &database, "r2");
     cluster.wait_for("node d1", in_rack("r2"));
 
     // A machine asks for its certificate with its own token: first the Node, then the approval.
