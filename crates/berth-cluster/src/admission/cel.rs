@@ -60,6 +60,18 @@ pub(super) fn accepts(requirement: &Requirement, labels: &str) -> String {
     }
 }
 
+/// Whether the value of the requirement's key meets it: `value` is a CEL list of that one value, or an empty one.
+pub(super) fn accepts_one(requirement: &Requirement, value: &str) -> String {
+    let values: Vec<String> = requirement.values.iter().map(|value| quote(value.as_str())).collect();
+    let within = format!("{value}.exists(v, v in [{}])", values.join(", "));
+    match requirement.operator {
+        Operator::In => within,
+        Operator::NotIn => format!("!{within}"),
+        Operator::Exists => format!("size({value}) > 0"),
+        Operator::DoesNotExist => format!("size({value}) == 0"),
+    }
+}
+
 /// A reference token of a JSON pointer.
 pub(super) fn pointer(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")

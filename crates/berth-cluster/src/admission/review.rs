@@ -11,7 +11,7 @@ use super::{cel::pointer, policy::BASE_POOL};
 use crate::{
     api::Berth,
     names,
-    observe::{Definitions, Finding, Question, is_changed, validate, validate_among},
+    observe::{Answer, Definitions, Finding, Question, is_changed, validate, validate_among},
     view::NodeView,
 };
 
@@ -141,32 +141,35 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
     // A stranger whose labels come from rules may have them, and has no place by that.
     let found = resolved.filter(|_| berth.is_none() && answer.found);
     let place = known.or_else(|| resolved.filter(|_| found.is_none()).map(str::to_owned));
-    let claim = claim(&definitions, &view, &before, place, found);
     // A rule that cannot say one of its labels for a stranger still gives the others, as in the policies. Of a Berth with a
     // mistake nothing is applied, here as elsewhere.
     let sound = berth.is_none() || answer.error().is_none();
+    let creates = request.get("operation") == Some(&json!("CREATE"));
+    let given = if creates && sound {
+        given(&answer, berth, world.flavour)
+    } else {
+        BTreeMap::new()
+    };
+    let mut claimed = view.labels.clone();
+    if berth.is_none() {
+        // What rules say takes the place of what a stranger claims.
+        claimed.extend(
+            given
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned())),
+        );
+    }
+    let claim = claim(&definitions, &view.name, &claimed, &before, place, found);
     match (endpoint, &claim) {
         (Endpoint::Validate, Some(claim)) => reply.refuse(403, "Forbidden", &claim.message()),
-        (Endpoint::Mutate, None) if request.get("operation") == Some(&json!("CREATE")) && sound => {
-            let removed = berth
-                .and_then(|berth| berth.status.as_ref())
-                .map(|status| &status.removed_labels);
+        (Endpoint::Mutate, None) if creates && sound => {
             let mut changes = Vec::new();
             if object.pointer("/metadata/labels").is_none() {
                 changes.push(json!({"op": "add", "path": "/metadata/labels", "value": {}}));
             }
-            for (key, value) in &answer.labels {
-                let unwanted = removed.is_some_and(|removed| removed.contains_key(key.as_str()));
-                // What follows from a role that comes later comes later, too.
-                let follows = berth.is_none() && answer.of_found_pool.contains(key);
-                if routes(world.flavour, key).contains(&Route::Admission)
-                    && !follows
-                    && !names::KUBELET_LABELS.contains(&key.as_str())
-                    && !unwanted
-                {
-                    let path = format!("/metadata/labels/{}", pointer(key.as_str()));
-                    changes.push(json!({"op": "add", "path": path, "value": value.as_str()}));
-                }
+            for (key, value) in given {
+                let path = format!("/metadata/labels/{}", pointer(key));
+                changes.push(json!({"op": "add", "path": path, "value": value}));
             }
             reply.patch = Some(Value::Array(changes));
         }
@@ -175,9 +178,27 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
     claim
 }
 
+/// The labels that come with the kubelet's own create.
+fn given<'a>(answer: &'a Answer, berth: Option<&Berth>, flavour: Flavour) -> BTreeMap<&'a str, &'a str> {
+    let removed = berth
+        .and_then(|berth| berth.status.as_ref())
+        .map(|status| &status.removed_labels);
+    let labels = answer.labels.iter().filter(|(key, _)| {
+        let unwanted = removed.is_some_and(|removed| removed.contains_key(key.as_str()));
+        // What follows from a role that comes later comes later, too.
+        let follows = berth.is_none() && answer.of_found_pool.contains(*key);
+        routes(flavour, key).contains(&Route::Admission)
+            && !follows
+            && !names::KUBELET_LABELS.contains(&key.as_str())
+            && !unwanted
+    });
+    labels.map(|(key, value)| (key.as_str(), value.as_str())).collect()
+}
+
 fn claim(
     definitions: &Definitions,
-    node: &NodeView,
+    node: &str,
+    labels: &BTreeMap<String, String>,
     before: &BTreeMap<String, String>,
     place: Option<String>,
     found: Option<&str>,
@@ -195,11 +216,11 @@ fn claim(
             && found != Some(name)
             && !selector.requirements().is_empty()
             && !selector.matches_with(|_| None)
-            && by(&node.labels)
+            && by(labels)
             && !by(before)
     })?;
     Some(Claim {
-        node: node.name.clone(),
+        node: node.to_owned(),
         pool: claimed.name.value.to_string(),
         place,
     })

@@ -1,8 +1,8 @@
 //! Label rules in CEL: whether a rule matches a machine that nobody reserved, and what it gives.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use berth_labels::{Flavour, LabelKey, LabelValue, Operator, Route, routes};
+use berth_labels::{Flavour, LabelKey, Operator, Requirement, Route, routes};
 use berth_site::{
     AtAdmission, ClliInput, ClliPart, Expression, Filter, Match, NameScope, NodeFact, Piece, Pool, Rule, RuleLabel,
     Site, Variable,
@@ -10,7 +10,7 @@ use berth_site::{
 
 use super::{
     LeftOut,
-    cel::{all, any, quote},
+    cel::{accepts_one, all, any, quote},
     pattern::{Cut, Pattern},
 };
 use crate::names;
@@ -31,9 +31,10 @@ pub(super) struct RulesInCel {
     pub(super) additions: Vec<Addition>,
     /// What cannot be said in CEL.
     pub(super) left_out: Vec<LeftOut>,
-    /// Pools that are given by rules which cannot be said in CEL, so that nothing is known about who is in them.
+    /// Pools that are given by rules, or by labels of rules, which cannot be said in CEL, so that nothing is known about who
+    /// is in them.
     pub(super) vague_pools: Vec<String>,
-    /// Pools whose labels rules give, and when: who has them from a rule claims nothing.
+    /// Pools whose labels rules give, and when: who has them from rules claims nothing.
     pub(super) given: Vec<(String, String)>,
 }
 
@@ -88,6 +89,8 @@ pub(super) fn rules(site: &Site, flavour: Flavour) -> RulesInCel {
         });
         out.add(in_pool(pool), explicit.collect(), flavour);
     }
+    let asked = asked_for(site);
+    let mut gifts = Gifts::new();
     for (number, rule) in site.rules.iter().enumerate() {
         if rule.admission == AtAdmission::Never || rule.labels.is_empty() || !concerns_strangers(rule) {
             continue;
@@ -106,7 +109,17 @@ pub(super) fn rules(site: &Site, flavour: Flavour) -> RulesInCel {
                 }
             }
         };
-        out.labels_of_pools(site, rule, condition.as_deref());
+        for label in rule.labels.iter().filter(|label| asked.contains(&label.key)) {
+            // No stranger gets a label whose value is in a fact that it lacks.
+            if !names_a_place(label) {
+                let gift = condition.as_ref().and_then(|condition| {
+                    let (guard, value) = out.label(number, rule, label).ok()?;
+                    let guards: Vec<String> = std::iter::once(condition.clone()).chain(guard).collect();
+                    Some((all(&guards), value))
+                });
+                gifts.entry(label.key.clone()).or_default().push(gift);
+            }
+        }
         let Some(condition) = condition else { continue };
         let mut labels = Vec::new();
         for label in &rule.labels {
@@ -130,7 +143,30 @@ pub(super) fn rules(site: &Site, flavour: Flavour) -> RulesInCel {
         let implicit = implicit.map(|(key, value)| (key.clone(), None, quote(value.as_str())));
         out.add(in_pool(pool), implicit.collect(), flavour);
     }
+    out.pools_by_labels(site, &gifts);
     out
+}
+
+/// What rules give for a key, weakest first: the condition and the value, or nothing where CEL cannot say it.
+type Gifts = BTreeMap<LabelKey, Vec<Option<(String, String)>>>;
+
+fn requirements(pool: &Pool) -> Vec<Requirement> {
+    let selector = pool.node_selector.as_ref();
+    let compiled = selector.and_then(|selector| selector.value.compile().ok());
+    compiled.map_or_else(Vec::new, |selector| selector.requirements().to_vec())
+}
+
+/// The keys that decide about pools.
+fn asked_for(site: &Site) -> BTreeSet<LabelKey> {
+    let requirements = site.pools.iter().flat_map(requirements);
+    requirements.map(|requirement| requirement.key).collect()
+}
+
+fn names_a_place(label: &RuleLabel) -> bool {
+    label.template.pieces().any(|piece| {
+        matches!(piece, Piece::Expression(expression)
+            if matches!(expression.variable, Variable::Node(NodeFact::Rack | NodeFact::Profile)))
+    })
 }
 
 fn in_pool(pool: &Pool) -> String {
@@ -169,32 +205,41 @@ impl RulesInCel {
         }
     }
 
-    /// Notes the pools whose selectors ask for labels that a rule gives.
-    fn labels_of_pools(&mut self, site: &Site, rule: &Rule, condition: Option<&str>) {
-        let literal = |key: &str| {
-            let label = rule.labels.iter().find(|label| label.key.as_str() == key)?;
-            label.literal.as_ref().map(LabelValue::as_str)
-        };
+    /// Notes the pools that machines are in by the labels which rules give them.
+    fn pools_by_labels(&mut self, site: &Site, gifts: &Gifts) {
+        for (number, (_, gifts)) in gifts.iter().enumerate() {
+            // A list of one value, or of none.
+            let choice = gifts.iter().flatten().fold("[]".to_owned(), |weaker, (when, value)| {
+                format!("{when} ? [{value}] : ({weaker})")
+            });
+            self.variable(&format!("g{number}"), choice);
+        }
+        let nothing = "[]".to_owned();
         for pool in &site.pools {
-            let selector = pool
-                .node_selector
-                .as_ref()
-                .and_then(|selector| selector.value.compile().ok());
-            let Some(selector) = selector else { continue };
-            let asks_for = |key: &LabelKey| {
-                selector.requirements().iter().any(|requirement| {
-                    requirement.key == *key && matches!(requirement.operator, Operator::In | Operator::Exists)
-                })
+            let requirements = requirements(pool);
+            let wanted = |requirement: &&Requirement| {
+                matches!(requirement.operator, Operator::In | Operator::Exists) && gifts.contains_key(&requirement.key)
             };
-            if !rule.labels.iter().any(|label| asks_for(&label.key)) {
+            if !requirements.iter().any(|requirement| wanted(&requirement)) {
                 continue;
             }
             let name = pool.name.value.to_string();
-            match condition {
-                Some(condition) if selector.matches_with(literal) => self.given.push((name, condition.to_owned())),
+            let unknown =
+                |requirement: &Requirement| gifts.get(&requirement.key).is_some_and(|gifts| gifts.contains(&None));
+            if requirements.iter().any(unknown) {
                 // It may be the rule's doing or the kubelet's; the webhook can tell.
-                _ => self.vague_pools.push(name),
+                self.vague_pools.push(name);
+                continue;
             }
+            let conditions: Vec<String> = requirements
+                .iter()
+                .map(|requirement| {
+                    let number = gifts.keys().position(|key| *key == requirement.key);
+                    let value = number.map_or_else(|| nothing.clone(), |number| format!("variables.g{number}"));
+                    accepts_one(requirement, &value)
+                })
+                .collect();
+            self.given.push((name, all(&conditions)));
         }
     }
 

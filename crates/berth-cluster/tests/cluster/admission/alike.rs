@@ -143,7 +143,7 @@ async fn prepare(cluster: &Cluster) {
     }));
     let pools: Api<MachineConfigPool> = cluster.api();
     pools.create(&PostParams::default(), &pool).await.expect("a pool");
-    // Rules that give the labels of a pool without naming it: all of them, or a part.
+    // Rules that give the labels of a pool without naming it: one rule all of them, or each a part; as text or by template.
     let rules: Api<LabelRule> = cluster.api();
     for (name, spec) in [
         (
@@ -153,7 +153,19 @@ async fn prepare(cluster: &Cluster) {
         ),
         (
             "silvers",
-            json!({"match": {"namePatterns": ["(?<metal>silver)-.*"]}, "labels": {"example.com/vein": "${metal}"}}),
+            json!({"match": {"namePatterns": ["(?<metal>silver|lead)-.*"]}, "labels": {"example.com/vein": "${metal}"}}),
+        ),
+        (
+            "tins",
+            json!({"match": {"namePatterns": [".*-tin"]}, "labels": {"example.com/metal": "tin"}}),
+        ),
+        (
+            "grades",
+            json!({"match": {"namePatterns": ["low-.*"]}, "labels": {"example.com/grade": "low"}}),
+        ),
+        (
+            "heats",
+            json!({"match": {"namePatterns": ["(hot|low)-.*"]}, "labels": {"example.com/melted": "yes"}}),
         ),
     ] {
         rules
@@ -195,6 +207,7 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
         json!({"example.com/metal": "tin", "example.com/melted": "", "example.com/scrap": ""}),
         json!({"example.com/metal": "tin", "example.com/melted": "", "example.com/grade": "low"}),
         json!({"example.com/metal": "tin", "example.com/melted": "", "example.com/tier": "gold"}),
+        json!({"example.com/vein": "silver"}),
     ];
     let strangers = [
         "atl-w1001",
@@ -210,6 +223,10 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
         "goldfish",
         "melter-1",
         "silver-1",
+        "lead-1",
+        "hot-tin",
+        "low-tin",
+        "cold-tin",
         "let-go",
         "by-node-name",
         "9",
@@ -232,33 +249,41 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
         "{taken} {refused} {changed}"
     );
 
-    // A machine with a place claims what is its own, and nothing else. What its Berth gives comes with the Node that is made
-    // for it; the webhook gives it too, the policies do not know it.
+    machines_with_a_place(cluster, &webhook, &claims).await;
+    changes_of_nodes(cluster, &webhook, &claims).await;
+}
+
+/// A machine with a place claims what is its own, and nothing else. What its Berth gives comes with the Node that is made for
+/// it; the webhook gives it too, the policies do not know it.
+async fn machines_with_a_place(cluster: &Cluster, webhook: &Webhook, claims: &[Value]) {
     for (name, own) in [
         ("golden", true),
         ("elsewhere", true),
         ("gold-77", true),
         ("placed", false),
     ] {
-        for labels in &claims {
+        for labels in claims {
             let node = json!({"metadata": {"name": name, "labels": labels}});
             let gold = labels.get("example.com/tier") == Some(&json!("gold"));
             let bronze = labels.get("example.com/melted").is_some()
                 && labels.get("example.com/scrap").is_none()
                 && labels.get("example.com/grade").is_none();
+            let vein = labels.get("example.com/vein").is_some();
             let client = cluster.client_of(&Identity::kubelet(name)).await;
             let policies = by_policies(&client, Way::Create, &node).await;
-            let hook = by_webhook(&webhook, Way::Create, &node, None).await;
+            let hook = by_webhook(webhook, Way::Create, &node, None).await;
             assert_eq!(
                 policies.is_err(),
-                (gold && !own) || bronze,
+                (gold && !own) || bronze || vein,
                 "{name} {labels}: {policies:?}"
             );
             assert_eq!(policies.as_ref().err(), hook.as_ref().err(), "{name} {labels}");
         }
     }
+}
 
-    // Changes of a Node that exists, in both ways a kubelet has.
+/// Changes of a Node that exists, in both ways a kubelet has.
+async fn changes_of_nodes(cluster: &Cluster, webhook: &Webhook, claims: &[Value]) {
     for (name, labels) in [
         ("plain", json!({})),
         ("gold-6", json!({})),
@@ -272,13 +297,13 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
         // Somebody else may have labelled it by now.
         let live: Node = cluster.api().get(name).await.expect("the Node");
         let before = json!({"metadata": {"name": name, "labels": live.metadata.labels}});
-        for claim in &claims {
+        for claim in claims {
             let mut after = before.clone();
             for (key, value) in claim.as_object().expect("labels") {
                 after["metadata"]["labels"][key] = value.clone();
             }
             for way in [Way::Update, Way::Status] {
-                let answer = agreed(cluster, &webhook, way, &after, Some(&before)).await;
+                let answer = agreed(cluster, webhook, way, &after, Some(&before)).await;
                 let thief = name == "plain" && claim.get("example.com/tier") == Some(&json!("gold"));
                 assert!(answer.is_err() || !thief, "{way:?} {claim}: {answer:?}");
             }
