@@ -368,12 +368,17 @@ impl Bench {
     }
 
     /// A change of a pool's labels, against a bare client that patches the same Nodes.
-    async fn rate(&mut self) {
+    ///
+    /// The controller watches in both parts, and each begins when the controller has nothing left to do. What the bench
+    /// needs for looking on is set up before.
+    async fn rate(&mut self, controller: &Controller) {
         let names = self.names("node-role.kubernetes.io/storage").await;
         let bare = self.patch_all(&names, &json!({"bench.example/bare": "1"})).await;
+        controller.settled(self.nodes).await;
         let api: Api<Node> = self.api();
         let config = watcher::Config::default().labels("example.com/tier=cold");
         let mut versions = watcher(api, config).default_backoff().boxed();
+        while !matches!(versions.next().await, Some(Ok(watcher::Event::InitDone))) {}
         let pools: Api<MachineConfigPool> = self.api();
         let patch = json!({"metadata": {"annotations": {"berth.dev/node-labels": "example.com/tier=cold"}}});
         let start = Instant::now();
@@ -464,7 +469,7 @@ async fn measure(programs: Programs) {
             controller.settled(nodes).await;
         }
     }
-    bench.rate().await;
+    bench.rate(&controller).await;
     drop(controller);
     assert!(!bench.failed, "a limit was missed");
 }

@@ -2,6 +2,7 @@
 
 mod admission;
 mod plan;
+mod round;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -20,6 +21,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
+use self::round::{ENOUGH_JOBS, Round};
 use super::{
     Options,
     health::Health,
@@ -30,6 +32,7 @@ use super::{
     writer::{Verdict, Work, WriteError, Writer, Written},
 };
 use crate::{
+    api::Phase,
     decide::{CertificateDecision, Reservation, adopt, reserve},
     lease::Claim,
     observe::Definitions,
@@ -79,10 +82,16 @@ pub(super) struct Engine {
     /// Statuses that may wait until no Node does.
     later: VecDeque<Job>,
     running: JoinSet<Outcome>,
+    /// Nodes that are looked at in parts.
+    round: Round,
+    /// Nodes that a job waits or runs for.
     busy: BTreeSet<String>,
+    /// Those of them that something happened to meanwhile.
+    blocked: BTreeSet<String>,
     busy_certificates: BTreeSet<String>,
     failures: HashMap<Key, u32>,
     wakes: BTreeSet<(Instant, String)>,
+    /// The nodes that have any.
     conflicts: HashMap<String, usize>,
     synced: bool,
     /// Where the admission policies go that should be in the cluster.
@@ -117,7 +126,9 @@ impl Engine {
             jobs: VecDeque::new(),
             later: VecDeque::new(),
             running: JoinSet::new(),
+            round: Round::default(),
             busy: BTreeSet::new(),
+            blocked: BTreeSet::new(),
             busy_certificates: BTreeSet::new(),
             failures: HashMap::new(),
             wakes: BTreeSet::new(),
@@ -146,10 +157,17 @@ impl Engine {
                     buffer.drain(..).for_each(|change| self.state.apply(change));
                 }
                 Some(done) = self.running.join_next() => {
-                    if let Ok(outcome) = done {
-                        self.done(outcome);
+                    // All that are done make room for others, before anything else takes time.
+                    let mut next = Some(done);
+                    while let Some(done) = next {
+                        if let Ok(outcome) = done {
+                            self.done(outcome);
+                        }
+                        next = self.running.try_join_next();
                     }
                 }
+                // The next part of a round waits for nothing but the writers.
+                () = std::future::ready(()), if self.may_go_on() => {}
                 () = sleep_until(wake) => self.wake(),
                 () = sleep_until(self.policies_at) => self.publish_policies(),
                 Some(objects) = next_documents(&mut documents) => {
@@ -170,6 +188,11 @@ impl Engine {
 
     fn leads(&self) -> bool {
         self.claims.as_ref().is_none_or(|claims| claims.borrow().is_current())
+    }
+
+    /// Whether the next part of a round may be looked at.
+    fn may_go_on(&self) -> bool {
+        !self.round.is_over() && self.jobs.len() < ENOUGH_JOBS && self.leads()
     }
 
     /// Everything that can be decided now.
@@ -195,16 +218,19 @@ impl Engine {
                 warn!(object = finding.object, code = finding.code, "{}", finding.message);
             }
             self.state.all_dirty();
+            self.state.dirty.extend(self.round.give_up());
             self.state.places_changed = true;
             self.brake = false;
         }
         self.policies_changed();
         if !leads {
+            // Whoever leads meanwhile changes what the plans were made from.
+            self.state.dirty.extend(self.round.give_up());
             return;
         }
         // Berths that come one after the other, as when a site is new, are compared once and not once each: every comparison
         // looks at the whole site.
-        if self.documents_changed || (self.state.berths_changed && self.jobs.is_empty()) {
+        if self.documents_changed || (self.state.berths_changed && self.jobs.is_empty() && self.round.is_over()) {
             self.documents_changed = false;
             self.state.berths_changed = false;
             self.reserve();
@@ -267,6 +293,10 @@ impl Engine {
     /// No job runs for the node any more. When that holds for all whose Berths should change, the documents are compared again:
     /// once, because every comparison looks at the whole site.
     fn is_free(&mut self, node: &str) {
+        self.busy.remove(node);
+        if self.blocked.remove(node) {
+            self.state.dirty.insert(node.to_owned());
+        }
         if self.postponed.remove(node) && self.postponed.is_empty() {
             self.documents_changed = true;
         }
@@ -297,6 +327,11 @@ impl Engine {
         });
     }
 
+    /// Whether nothing is to be decided or written for the node.
+    fn is_settled(&self, node: &str) -> bool {
+        !self.busy.contains(node) && !self.state.dirty.contains(node) && !self.round.has(node)
+    }
+
     /// Requests that are decided once their Node is there.
     fn certificates(&mut self) {
         if !self.options.approve {
@@ -310,16 +345,16 @@ impl Engine {
             .collect();
         for name in open {
             // It is decided when its Node is settled. Until then it is not read again and again: many may wait at once.
-            let waits = |node: &str| self.busy.contains(node) || self.state.dirty.contains(node);
-            if self.state.node_of_request(&name).is_some_and(waits) {
+            if self
+                .state
+                .node_of_request(&name)
+                .is_some_and(|node| !self.is_settled(node))
+            {
                 continue;
             }
             let verdict = match self.state.certificate(&name) {
                 Some(CertificateDecision::Approve { node }) => {
-                    let settled = self.state.nodes.contains_key(&node)
-                        && !self.busy.contains(&node)
-                        && !self.state.dirty.contains(&node);
-                    if !settled {
+                    if !self.state.nodes.contains_key(&node) || !self.is_settled(&node) {
                         continue;
                     }
                     Verdict::Approve { node }
@@ -350,10 +385,7 @@ impl Engine {
 
     fn done(&mut self, (key, result): Outcome) {
         let name = match &key {
-            Key::Node(name) => {
-                self.busy.remove(name);
-                name
-            }
+            Key::Node(name) => name,
             Key::Certificate(name) => {
                 self.busy_certificates.remove(name);
                 name
@@ -363,8 +395,7 @@ impl Engine {
             Ok(written) => {
                 self.failures.remove(&key);
                 self.state.written(written.node, written.berth);
-                if let (Key::Node(name), Some(work)) = (&key, written.later) {
-                    self.busy.insert(name.clone());
+                if let (Key::Node(_), Some(work)) = (&key, written.later) {
                     self.later.push_back(Job { key, work: vec![work] });
                     return;
                 }
@@ -425,9 +456,12 @@ impl Engine {
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.metrics.nodes.set(gauge(self.state.nodes.len()));
         self.metrics.waiting.set(gauge(
-            self.state.dirty.len() + self.jobs.len() + self.later.len() + self.running.len(),
+            self.state.dirty.len() + self.round.len() + self.jobs.len() + self.later.len() + self.running.len(),
         ));
         self.metrics.conflicts.set(gauge(self.conflicts.values().sum()));
+        for phase in [Phase::Reserved, Phase::Occupied, Phase::Vacant, Phase::Released] {
+            self.metrics.berths(phase, self.state.berths.count(phase));
+        }
     }
 }
 

@@ -1,10 +1,13 @@
 //! What the engine knows: the last state of every object that matters, and which nodes have to be looked at.
 
+mod berths;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use kube::ResourceExt as _;
 use serde_json::Value;
 
+use self::berths::Berths;
 use super::watches::{Change, Definition, Seen};
 use crate::{
     api::Berth,
@@ -31,8 +34,7 @@ pub(super) struct State {
     pub(super) nodes: HashMap<String, NodeView>,
     /// The last state of Nodes that were deleted and not dealt with yet.
     pub(super) gone: HashMap<String, NodeView>,
-    pub(super) berths: HashMap<String, Berth>,
-    by_node: HashMap<String, BTreeSet<String>>,
+    pub(super) berths: Berths,
     rules: BTreeMap<String, Value>,
     pools: BTreeMap<String, Value>,
     certificates: HashMap<String, CertificateRequest>,
@@ -49,6 +51,8 @@ pub(super) struct State {
     pub(super) dirty: BTreeSet<String>,
     /// Pools or rules changed.
     pub(super) definitions_changed: bool,
+    /// The pools that did, since the nodes were last looked at.
+    pub(super) changed_pools: BTreeSet<String>,
     /// Berths came or went, or their specs changed.
     pub(super) berths_changed: bool,
     /// Berths came or went, or moved to other pools.
@@ -75,11 +79,13 @@ impl State {
             Change::Berths(seen) => self.berths_seen(seen),
             Change::Rules(seen) => {
                 self.synced.rules |= matches!(seen, Seen::All(_));
-                self.definitions_changed |= definitions_seen(&mut self.rules, seen);
+                self.definitions_changed |= !definitions_seen(&mut self.rules, seen).is_empty();
             }
             Change::Pools(seen) => {
                 self.synced.pools |= matches!(seen, Seen::All(_));
-                self.definitions_changed |= definitions_seen(&mut self.pools, seen);
+                let changed = definitions_seen(&mut self.pools, seen);
+                self.definitions_changed |= !changed.is_empty();
+                self.changed_pools.extend(changed);
             }
             Change::Certificates(seen) => self.certificates_seen(seen),
             Change::Tokens(seen) => self.tokens_seen(seen),
@@ -98,7 +104,7 @@ impl State {
     /// Every name that a Node or a Berth has.
     pub(super) fn all_dirty(&mut self) {
         self.dirty.extend(self.nodes.keys().cloned());
-        self.dirty.extend(self.by_node.keys().cloned());
+        self.dirty.extend(self.berths.nodes().cloned());
     }
 
     /// A Node as it is, with what its kubelet shows elsewhere.
@@ -108,32 +114,22 @@ impl State {
         Some(node)
     }
 
-    /// The Berths of a node; the first one counts.
-    pub(super) fn berths_of(&self, node: &str) -> Vec<&Berth> {
-        let mut berths: Vec<&Berth> = self
-            .by_node
-            .get(node)
-            .into_iter()
-            .flatten()
-            .filter_map(|name| self.berths.get(name))
-            .collect();
-        berths.sort_by_key(|berth| {
-            let created = berth.metadata.creation_timestamp.as_ref().map(|time| time.0);
-            (berth.spec.release, created, berth.name_any())
-        });
-        berths
-    }
-
     /// Every reserved node with its pool, which is empty where it is not known.
     pub(super) fn places(&self) -> BTreeMap<&str, &str> {
-        let nodes = self.by_node.keys();
+        let nodes = self.berths.nodes();
         nodes
-            .filter_map(|node| Some((node.as_str(), place(self.berths_of(node).first().copied()?)?)))
+            .filter_map(|node| Some((node.as_str(), self.pool_of(node)?)))
             .collect()
     }
 
+    /// The pool that a node has its place in, as far as it is known.
+    pub(super) fn pool_of(&self, node: &str) -> Option<&str> {
+        place(self.berths.of(node).first().copied()?)
+    }
+
     fn is_reserved(&self, node: &str) -> bool {
-        self.berths_of(node)
+        self.berths
+            .of(node)
             .first()
             .is_some_and(|berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none())
     }
@@ -257,7 +253,7 @@ impl State {
                 let names: BTreeSet<String> = all.iter().map(|berth| berth.name_any()).collect();
                 let gone: Vec<String> = self
                     .berths
-                    .keys()
+                    .names()
                     .filter(|name| !names.contains(*name))
                     .cloned()
                     .collect();
@@ -275,48 +271,34 @@ impl State {
 
     /// Takes a Berth as a watch or a write shows it.
     pub(super) fn berth(&mut self, berth: Berth) {
-        let name = berth.name_any();
-        let node = berth.node_name();
-        if let Some(known) = self.berths.get(&name) {
+        if let Some(known) = self.berths.get(&berth.name_any()) {
             let version = |berth: &Berth| berth.resource_version().unwrap_or_default();
             if known.uid() == berth.uid() && is_older(&version(&berth), &version(known)) {
                 return;
             }
             if known.spec == berth.spec && known.status == berth.status && same_metadata(known, &berth) {
-                self.berths.insert(name, berth);
+                self.berths.insert(berth);
                 return;
             }
             self.berths_changed |= known.spec != berth.spec;
             self.places_changed |= place(known) != place(&berth);
-            let before = known.node_name();
-            if before != node {
-                self.unlink(&before, &name);
-            }
         } else {
             self.berths_changed = true;
             self.places_changed = true;
         }
-        self.by_node.entry(node.clone()).or_default().insert(name.clone());
-        self.berths.insert(name, berth);
-        self.dirty.insert(node);
+        self.dirty.insert(berth.node_name());
+        // One that is somewhere else now leaves a node behind.
+        if let Some(before) = self.berths.insert(berth) {
+            self.dirty.insert(before.node_name());
+        }
     }
 
     fn berth_gone(&mut self, name: &str) {
         if let Some(berth) = self.berths.remove(name) {
             self.berths_changed = true;
             self.places_changed = true;
-            self.unlink(&berth.node_name(), name);
+            self.dirty.insert(berth.node_name());
         }
-    }
-
-    fn unlink(&mut self, node: &str, berth: &str) {
-        if let Some(names) = self.by_node.get_mut(node) {
-            names.remove(berth);
-            if names.is_empty() {
-                self.by_node.remove(node);
-            }
-        }
-        self.dirty.insert(node.to_owned());
     }
 
     fn certificates_seen(&mut self, seen: Seen<CertificateRequest>) {
@@ -400,40 +382,44 @@ fn same_metadata(known: &Berth, berth: &Berth) -> bool {
 /// Members of a pool's spec that are about its rollout and give no label: a rollout makes no node worth another look.
 const ROLLOUT: [&str; 3] = ["configuration", "maxUnavailable", "paused"];
 
-/// Whether what was computed from them may differ.
-fn definitions_seen(known: &mut BTreeMap<String, Value>, seen: Seen<Definition>) -> bool {
-    let same = |old: Option<&Value>, new: &Value| {
-        old.is_some_and(|old| {
-            let part = |value: &Value, pointer: &str| value.pointer(pointer).cloned();
-            let declared = |value: &Value| {
-                let mut spec = part(value, "/spec").unwrap_or_default();
-                if let Some(members) = spec.as_object_mut() {
-                    for key in ROLLOUT {
-                        members.remove(key);
-                    }
-                }
-                spec
-            };
-            declared(old) == declared(new)
-                && ["/metadata/labels", "/metadata/annotations"]
-                    .iter()
-                    .all(|pointer| part(old, pointer) == part(new, pointer))
-        })
-    };
+/// The names of those that are not what they were, so that what was computed from them may differ.
+fn definitions_seen(known: &mut BTreeMap<String, Value>, seen: Seen<Definition>) -> BTreeSet<String> {
     match seen {
         Seen::All(all) => {
             let all: BTreeMap<String, Value> = all.into_iter().map(|one| (one.name, one.object)).collect();
-            let changed = all.len() != known.len() || !all.iter().all(|(name, object)| same(known.get(name), object));
-            *known = all;
-            changed
+            let before = std::mem::replace(known, all);
+            let names = before.keys().chain(known.keys());
+            names
+                .filter(|name| !declares_the_same(before.get(*name), known.get(*name)))
+                .cloned()
+                .collect()
         }
         Seen::One(one) => {
-            let changed = !same(known.get(&one.name), &one.object);
-            known.insert(one.name, one.object);
-            changed
+            let before = known.insert(one.name.clone(), one.object);
+            let same = declares_the_same(before.as_ref(), known.get(&one.name));
+            (!same).then_some(one.name).into_iter().collect()
         }
-        Seen::Gone(one) => known.remove(&one.name).is_some(),
+        Seen::Gone(one) => known.remove(&one.name).map(|_| one.name).into_iter().collect(),
     }
+}
+
+fn declares_the_same(before: Option<&Value>, after: Option<&Value>) -> bool {
+    let (Some(before), Some(after)) = (before, after) else {
+        return before.is_none() && after.is_none();
+    };
+    let declared = |object: &Value| {
+        let mut spec = object.get("spec").cloned().unwrap_or_default();
+        if let Some(members) = spec.as_object_mut() {
+            for key in ROLLOUT {
+                members.remove(key);
+            }
+        }
+        spec
+    };
+    declared(before) == declared(after)
+        && ["/metadata/labels", "/metadata/annotations"]
+            .iter()
+            .all(|pointer| before.pointer(pointer) == after.pointer(pointer))
 }
 
 /// Compares two versions of one object. Kubernetes compares them as numbers too; what is no number is never older.

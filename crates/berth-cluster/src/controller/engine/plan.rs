@@ -8,9 +8,12 @@ use std::{
 use kube::ResourceExt as _;
 use tracing::warn;
 
-use super::{Engine, Job, Key};
+use super::{
+    Engine, Job, Key,
+    round::{ENOUGH_JOBS, PART},
+};
 use crate::{
-    api::{Berth, BerthStatus, Phase},
+    api::{Berth, BerthStatus},
     controller::writer::Work,
     decide::{Decision, Pin, Settings, Subject, decide, pin},
     names,
@@ -31,60 +34,97 @@ struct Item {
 }
 
 /// What follows for one node.
-struct Planned {
-    node: String,
-    conflicts: usize,
-    wake_after: Option<Duration>,
-    unexplained_removals: usize,
-    work: Vec<Work>,
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) node: String,
+    pub(super) conflicts: usize,
+    pub(super) wake_after: Option<Duration>,
+    pub(super) unexplained_removals: usize,
+    pub(super) work: Vec<Work>,
 }
 
-/// How many nodes are resolved together. More would be hardly faster, and after a restart all of them are due at once:
-/// what is needed to resolve ten thousand takes more memory than what is kept of them.
-const RESOLVED_TOGETHER: usize = 256;
-
 impl Engine {
-    /// Decides about every dirty node that no job is running for.
+    /// Decides about dirty nodes that no job is running for: about a few at once, about many in parts.
     pub(super) fn decide(&mut self) {
-        let names: Vec<String> = self.state.dirty.difference(&self.busy).cloned().collect();
-        if names.is_empty() {
+        let mut names = self.due();
+        if self.jobs.len() < ENOUGH_JOBS {
+            let part = self.round.next_part();
+            names.extend(part.into_iter().filter(|name| !self.is_blocked(name)));
+        }
+        if names.is_empty() && self.round.len() == 0 {
             return;
-        }
-        for name in &names {
-            self.state.dirty.remove(name);
-        }
-        let (reserved, others): (Vec<String>, Vec<String>) = names
-            .into_iter()
-            .partition(|name| !self.state.berths_of(name).is_empty());
-        for name in &others {
-            self.state.gone.remove(name);
-            self.conflicts.remove(name);
-            self.adopt(name);
         }
         let mut settings = Settings {
             now: (self.options.clock)(),
             hold_removals: self.brake,
             conflicts: self.options.conflicts,
         };
-        let mut planned = self.plan(&reserved, &settings);
-        if !self.brake && !self.options.allow_mass_removal && self.is_mass_removal(&planned) {
+        let (reserved, others): (Vec<String>, Vec<String>) = names
+            .into_iter()
+            .partition(|name| !self.state.berths.of(name).is_empty());
+        for name in &others {
+            self.state.gone.remove(name);
+            self.conflicts.remove(name);
+            self.adopt(name);
+        }
+        for planned in self.plan(&reserved, &settings) {
+            let may_be_done = if self.brake {
+                Some(planned)
+            } else {
+                self.round.withhold(planned)
+            };
+            if let Some(planned) = may_be_done {
+                self.enqueue(planned);
+            }
+        }
+        if !self.round.is_over() {
+            return;
+        }
+        let removals = self.round.removals();
+        let mut withheld = self.round.finish();
+        withheld.retain(|name, _| !self.is_blocked(name));
+        if removals > 0 && !self.options.allow_mass_removal && self.is_mass_removal(removals) {
             self.brake = true;
             settings.hold_removals = true;
-            planned = self.plan(&reserved, &settings);
+            let names: Vec<String> = withheld.into_keys().collect();
+            for planned in self.plan(&names, &settings) {
+                self.enqueue(planned);
+            }
+        } else {
+            for planned in withheld.into_values() {
+                self.enqueue(planned);
+            }
         }
-        self.metrics
-            .decisions
-            .inc_by(u64::try_from(planned.len()).unwrap_or_default());
-        for planned in planned {
-            self.enqueue(planned);
+    }
+
+    /// The nodes to look at now. When they are many, they are put into the round.
+    fn due(&mut self) -> Vec<String> {
+        let changed = std::mem::take(&mut self.state.changed_pools);
+        let dirty = std::mem::take(&mut self.state.dirty);
+        let due: Vec<String> = dirty.into_iter().filter(|name| !self.is_blocked(name)).collect();
+        if due.len() <= PART {
+            return due;
         }
-        self.count_phases();
+        for name in due {
+            let first = self.state.pool_of(&name).is_some_and(|pool| changed.contains(pool));
+            self.round.add(name, first);
+        }
+        Vec::new()
+    }
+
+    /// Whether a job is running for the node. Then it is looked at when that is done, and not over and over until then.
+    fn is_blocked(&mut self, name: &str) -> bool {
+        let busy = self.busy.contains(name);
+        if busy {
+            self.blocked.insert(name.to_owned());
+        }
+        busy
     }
 
     /// What follows for each of these nodes. Nothing of it is done yet: the brake looks at all of them together.
     fn plan(&mut self, names: &[String], settings: &Settings) -> Vec<Planned> {
         let mut planned = Vec::with_capacity(names.len());
-        for names in names.chunks(RESOLVED_TOGETHER) {
+        for names in names.chunks(PART) {
             let mut items: Vec<Item> = names.iter().filter_map(|name| self.item(name)).collect();
             let answers = resolve(&mut self.definitions, &mut items, &self.state.gone);
             let decisions = decide_all(&self.definitions, &items, &answers, settings);
@@ -92,11 +132,14 @@ impl Engine {
             let pairs = items.into_iter().zip(decisions);
             planned.extend(pairs.map(|(item, decision)| item.planned(decision, definitions, settings)));
         }
+        self.metrics
+            .decisions
+            .inc_by(u64::try_from(planned.len()).unwrap_or_default());
         planned
     }
 
     fn item(&self, name: &str) -> Option<Item> {
-        let mut berths = self.state.berths_of(name).into_iter();
+        let mut berths = self.state.berths.of(name).into_iter();
         let berth = berths.next()?.clone();
         let live = self.state.live(name);
         let pin = pin(
@@ -113,11 +156,7 @@ impl Engine {
         })
     }
 
-    fn is_mass_removal(&self, planned: &[Planned]) -> bool {
-        let removed: usize = planned.iter().map(|planned| planned.unexplained_removals).sum();
-        if removed == 0 {
-            return false;
-        }
+    fn is_mass_removal(&self, removed: usize) -> bool {
         let owned: usize = self
             .state
             .nodes
@@ -142,7 +181,10 @@ impl Engine {
     fn enqueue(&mut self, planned: Planned) {
         let name = planned.node;
         self.state.gone.remove(&name);
-        self.conflicts.insert(name.clone(), planned.conflicts);
+        match planned.conflicts {
+            0 => self.conflicts.remove(&name),
+            count => self.conflicts.insert(name.clone(), count),
+        };
         if let Some(wait) = planned.wake_after {
             self.wakes.insert((tokio::time::Instant::now() + wait, name.clone()));
         }
@@ -152,18 +194,6 @@ impl Engine {
                 key: Key::Node(name),
                 work: planned.work,
             });
-        }
-    }
-
-    fn count_phases(&self) {
-        for phase in [Phase::Reserved, Phase::Occupied, Phase::Vacant, Phase::Released] {
-            let count = self
-                .state
-                .berths
-                .values()
-                .filter(|berth| berth.phase() == phase)
-                .count();
-            self.metrics.berths(phase, count);
         }
     }
 }
