@@ -3,6 +3,8 @@
 mod admission;
 mod plan;
 mod round;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -29,7 +31,7 @@ use super::{
     policies::Wanted,
     state::State,
     watches::Change,
-    writer::{Verdict, Work, WriteError, Writer, Written},
+    writer::{Verdict, Work, WriteError, Writer, Written, or_broken},
 };
 use crate::{
     api::Phase,
@@ -211,17 +213,7 @@ impl Engine {
                 "the caches are filled"
             );
         }
-        if self.state.definitions_changed {
-            self.state.definitions_changed = false;
-            self.definitions = Definitions::new(self.state.definitions(), self.flavour());
-            for finding in self.definitions.findings() {
-                warn!(object = finding.object, code = finding.code, "{}", finding.message);
-            }
-            self.state.all_dirty();
-            self.state.dirty.extend(self.round.give_up());
-            self.state.places_changed = true;
-            self.brake = false;
-        }
+        self.define();
         self.policies_changed();
         if !leads {
             // Whoever leads meanwhile changes what the plans were made from.
@@ -239,6 +231,21 @@ impl Engine {
         self.certificates();
         self.start();
         self.observe();
+    }
+
+    /// Reads pools and rules anew where they changed, and looks at every node again.
+    fn define(&mut self) {
+        if !std::mem::take(&mut self.state.definitions_changed) {
+            return;
+        }
+        self.definitions = Definitions::new(self.state.definitions(), self.flavour());
+        for finding in self.definitions.findings() {
+            warn!(object = finding.object, code = finding.code, "{}", finding.message);
+        }
+        self.state.all_dirty();
+        self.state.dirty.extend(self.round.give_up());
+        self.state.places_changed = true;
+        self.brake = false;
     }
 
     fn flavour(&self) -> Flavour {
@@ -379,7 +386,8 @@ impl Engine {
             && let Some(job) = self.jobs.pop_front().or_else(|| self.later.pop_front())
         {
             let writer = self.writer.clone();
-            self.running.spawn(async move { (job.key, writer.run(job.work).await) });
+            self.running
+                .spawn(async move { (job.key, or_broken(Box::pin(writer.run(job.work))).await) });
         }
     }
 

@@ -43,6 +43,7 @@ pub(super) struct Metrics {
     pub(super) late_drains: Counter<u64, AtomicU64>,
     pub(super) rendered: Gauge<i64>,
     pub(super) decisions: Counter,
+    pub(super) pool_plans: Counter,
     pub(super) conflicts: Gauge<i64>,
     pub(super) held_removals: Gauge<i64>,
     pub(super) leading: Gauge<i64>,
@@ -64,6 +65,8 @@ impl Metrics {
         registry.register("berths", "Berths by phase", berths.clone());
         let decisions = Counter::default();
         registry.register("decisions", "How often a node was decided upon", decisions.clone());
+        let pool_plans = Counter::default();
+        registry.register("pool_plans", "How often a pool was planned", pool_plans.clone());
         let gauge = |registry: &mut Registry, name: &str, help: &str| {
             let gauge: Gauge<i64> = Gauge::default();
             registry.register(name, help, gauge.clone());
@@ -107,6 +110,7 @@ impl Metrics {
             late_drains,
             rendered,
             decisions,
+            pool_plans,
             conflicts,
             held_removals,
             leading,

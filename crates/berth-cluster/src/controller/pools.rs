@@ -12,6 +12,8 @@ mod drains;
 mod jobs;
 mod state;
 mod step;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
@@ -37,7 +39,7 @@ use super::{
     Options,
     engine::{claim_changed, sleep_until},
     metrics::Metrics,
-    writer::{WriteError, Writer},
+    writer::{WriteError, Writer, or_broken},
 };
 use crate::{
     lease::Claim,
@@ -50,6 +52,8 @@ pub(in crate::controller) use self::state::PoolChange;
 const FIRST_RETRY: Duration = Duration::from_millis(200);
 /// The longest wait after a job that failed.
 const LONGEST_RETRY: Duration = Duration::from_mins(1);
+/// The longest wait where somebody else was faster: what they wrote is known soon.
+const LONGEST_CONFLICT: Duration = Duration::from_secs(1);
 /// A request that was not answered may still be carried out for so long.
 const IN_DOUBT: Duration = Duration::from_secs(30);
 /// How many changes are taken at once before the next decision.
@@ -103,6 +107,8 @@ pub(super) struct PoolEngine {
     held: HashMap<Key, Instant>,
     wakes: BTreeSet<(Instant, Key)>,
     last_status: HashMap<String, Instant>,
+    /// Before this no pool is planned again: a plan looks at all nodes of its pool.
+    plan_at: Instant,
     /// Whether the Nodes have been read since this replica leads. What the last leader wrote is known then.
     confirmed: bool,
     synced: bool,
@@ -139,6 +145,7 @@ impl PoolEngine {
             held: HashMap::new(),
             wakes: BTreeSet::new(),
             last_status: HashMap::new(),
+            plan_at: Instant::now(),
             synced: false,
         }
     }
@@ -147,9 +154,7 @@ impl PoolEngine {
         let mut buffer = Vec::new();
         let mut claims = self.claims.clone();
         loop {
-            let wakes = self.wakes.first().map(|(at, _)| *at);
-            let render = self.settle.due().map(|due| self.began + due);
-            let wake = [wakes, render, self.collect_at].into_iter().flatten().min();
+            let wake = self.next_wake();
             tokio::select! {
                 () = shutdown.cancelled() => break,
                 count = changes.recv_many(&mut buffer, BATCH) => {
@@ -159,8 +164,13 @@ impl PoolEngine {
                     buffer.drain(..).for_each(|change| self.state.apply(change));
                 }
                 Some(done) = self.running.join_next() => {
-                    if let Ok(finished) = done {
-                        self.done(finished);
+                    // All that are done are taken before anything is planned anew.
+                    let mut next = Some(done);
+                    while let Some(done) = next {
+                        if let Ok(finished) = done {
+                            self.done(finished);
+                        }
+                        next = self.running.try_join_next();
                     }
                 }
                 Some(done) = self.draining.join_next() => {
@@ -184,6 +194,18 @@ impl PoolEngine {
         self.claims.as_ref().is_none_or(|claims| claims.borrow().is_current())
     }
 
+    /// When there is something to do although nothing happens. What only a leader does wakes no other replica: it would find
+    /// it due again and again.
+    fn next_wake(&self) -> Option<Instant> {
+        let mut wakes = vec![self.wakes.first().map(|(at, _)| *at)];
+        if self.leads() && self.state.is_synced() {
+            wakes.push(self.settle.due().map(|due| self.began + due));
+            wakes.push(self.collect_at);
+            wakes.push((!self.state.dirty.is_empty()).then_some(self.plan_at));
+        }
+        wakes.into_iter().flatten().min()
+    }
+
     /// Everything that can be decided now.
     fn step(&mut self) {
         if !self.state.is_synced() {
@@ -203,7 +225,7 @@ impl PoolEngine {
             self.start(Key::Confirm, Job::Confirm);
         }
         self.render();
-        self.plan();
+        self.plan(Instant::now());
         self.answer_daemons();
         self.collect();
         self.start_waiting();
@@ -252,7 +274,8 @@ impl PoolEngine {
 
     fn spawn(&mut self, key: Key, job: Job) {
         let writer = self.writer.clone();
-        self.running.spawn(async move { (key, jobs::run(writer, job).await) });
+        self.running
+            .spawn(async move { (key, or_broken(Box::pin(jobs::run(writer, job))).await) });
     }
 
     fn start_waiting(&mut self) {
@@ -330,6 +353,7 @@ impl PoolEngine {
             .saturating_mul(2u32.saturating_pow(*failures - 1))
             .min(LONGEST_RETRY);
         if error.is_outdated() {
+            wait = wait.min(LONGEST_CONFLICT);
             debug!(?key, error = error as &dyn std::error::Error, "deciding again");
         } else {
             self.metrics.unusable.inc();

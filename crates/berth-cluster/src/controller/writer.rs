@@ -2,10 +2,12 @@
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::Duration,
 };
 
+use futures::FutureExt as _;
 use k8s_openapi::api::{
     certificates::v1::CertificateSigningRequest,
     core::v1::{Node, ObjectReference},
@@ -85,6 +87,8 @@ pub(super) enum WriteError {
     Timeout,
     #[error("the API server refused")]
     Refused(#[source] kube::Error),
+    #[error("the write broke off")]
+    Broken,
 }
 
 impl WriteError {
@@ -93,10 +97,23 @@ impl WriteError {
         matches!(self, Self::Refused(kube::Error::Api(status)) if status.is_already_exists())
     }
 
+    /// Another version is there than the one the write was for.
+    pub(super) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Refused(kube::Error::Api(status)) if status.is_conflict() && !status.is_already_exists())
+    }
+
     /// Somebody else was faster: what was decided has to be decided again.
     pub(super) fn is_outdated(&self) -> bool {
         matches!(self, Self::Refused(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() || status.is_not_found())
     }
+}
+
+/// A job that breaks off has failed as any other: what it was about is tried again, and not busy for ever.
+pub(super) async fn or_broken<T>(job: impl Future<Output = Result<T, WriteError>>) -> Result<T, WriteError> {
+    AssertUnwindSafe(job)
+        .catch_unwind()
+        .await
+        .unwrap_or(Err(WriteError::Broken))
 }
 
 /// Writes what the engine decided.
@@ -451,5 +468,17 @@ pub(super) fn node_reference(node: &NodeView) -> ObjectReference {
         name: Some(node.name.clone()),
         uid: Some(node.name.clone()),
         ..ObjectReference::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_job_that_breaks_off_has_an_end() {
+        let broken = or_broken(async { panic!("as a test does") });
+        assert!(matches!(broken.await, Err::<(), _>(WriteError::Broken)));
+        assert!(matches!(or_broken(async { Ok(1) }).await, Ok(1)));
     }
 }

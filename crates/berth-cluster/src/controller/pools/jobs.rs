@@ -23,6 +23,9 @@ use crate::{
 /// How many Nodes are read at once.
 const PAGE: u32 = 500;
 
+/// How often a pool may have been written by others before its config is given to it.
+const CONFLICTS: usize = 5;
+
 /// What a job is about: at most one runs for each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Key {
@@ -211,15 +214,39 @@ async fn render(
             Err(error) => return Err(error),
         }
     }
-    // For this very version: a plan that is out of date does not undo a newer one.
-    let patch = Patch::Merge(json!({
-        "metadata": {"uid": pool.uid, "resourceVersion": pool.resource_version},
-        "spec": {"configuration": configuration(&rendered.name, &rendered.sources)},
-    }));
-    let parameters = parameters();
-    let patched = pools.patch(&pool.name, &parameters, &patch);
-    let answer = writer.request("pool", "patch", patched).await?;
+    let answer = configure(writer, pools, pool, rendered).await?;
     Ok(pool_answer(&answer, created))
+}
+
+/// Gives a pool its rendered config: for this very version, so that a plan that is out of date does not undo a newer one.
+/// A version that differs only in what the config does not depend on, as after every write of the status, is as good.
+async fn configure(
+    writer: &Writer,
+    pools: &Api<DynamicObject>,
+    pool: &PoolView,
+    rendered: &Rendered,
+) -> Result<DynamicObject, WriteError> {
+    let (mut version, mut conflicts) = (pool.resource_version.clone(), 0);
+    loop {
+        let patch = Patch::Merge(json!({
+            "metadata": {"uid": pool.uid, "resourceVersion": version},
+            "spec": {"configuration": configuration(&rendered.name, &rendered.sources)},
+        }));
+        let parameters = parameters();
+        let patched = pools.patch(&pool.name, &parameters, &patch);
+        let error = match writer.request("pool", "patch", patched).await {
+            Err(error) if error.is_conflict() && conflicts < CONFLICTS => error,
+            end => return end,
+        };
+        conflicts += 1;
+        let found = writer.request("pool", "get", pools.get(&pool.name)).await?;
+        let found = PoolView::read(&serde_json::to_value(&found).unwrap_or_default());
+        let same = found.renders_as(pool) && found.completed() == pool.completed();
+        if !same || found.resource_version == version {
+            return Err(error);
+        }
+        version = found.resource_version;
+    }
 }
 
 async fn collect(writer: &Writer, collection: Collection) -> Result<Answer, WriteError> {

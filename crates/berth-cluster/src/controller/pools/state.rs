@@ -262,7 +262,17 @@ impl PoolState {
         self.inputs_changed |= known.is_none_or(|known| !known.renders_as(&pool));
         self.references_changed |=
             known.is_none_or(|known| known.target != pool.target || known.completed() != pool.completed());
-        self.dirty.insert(pool.name.clone());
+        // A write comes back by the watch, and is planned once.
+        let is_news = known.is_none_or(|known| {
+            let resource_version = pool.resource_version.clone();
+            pool != PoolView {
+                resource_version,
+                ..known.clone()
+            }
+        });
+        if is_news {
+            self.dirty.insert(pool.name.clone());
+        }
         self.pools.insert(pool.name.clone(), pool);
     }
 

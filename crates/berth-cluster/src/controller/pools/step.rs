@@ -8,12 +8,17 @@ use tracing::warn;
 
 use super::{Draining, Job, Key, Pending, PoolEngine, drains};
 use crate::{
+    controller::writer::or_broken,
     decide::{Note, merge_diff},
     pools::{Collection, DrainRequest, NodeChange, Rendering, changes, collect, render, render_error, rollout, status},
 };
 
 /// The least time between two writes of one pool's status: counts that change all the time are written in steps.
 const STATUS_PACE: Duration = Duration::from_millis(100);
+
+/// The time that a plan pays for each node it looks at. Ten thousand nodes that change one by one are planned ten times a
+/// second, and a few are planned at once.
+const PLAN_PACE: Duration = Duration::from_micros(10);
 
 /// Pools that look at each other, so they are planned together.
 const TOGETHER: [&str; 2] = ["master", "arbiter"];
@@ -92,14 +97,20 @@ impl PoolEngine {
         render_error(pool, rendering)
     }
 
-    /// Plans the pools that something changed in.
-    pub(super) fn plan(&mut self) {
+    /// Plans the pools that something changed in. Changes that come together are planned together.
+    pub(super) fn plan(&mut self, now: Instant) {
+        if now < self.plan_at || self.state.dirty.is_empty() {
+            return;
+        }
         let mut names = std::mem::take(&mut self.state.dirty);
         if TOGETHER.iter().any(|name| names.contains(*name)) {
             names.extend(TOGETHER.iter().map(|name| (*name).to_owned()));
         }
         let rollouts: Vec<PoolRollout> = names.iter().filter_map(|name| self.rollout(name)).collect();
+        let nodes: usize = rollouts.iter().map(|rollout| rollout.nodes.len()).sum();
+        self.plan_at = now + PLAN_PACE.saturating_mul(u32::try_from(nodes).unwrap_or(u32::MAX));
         for plan in plan_pools(&rollouts) {
+            self.metrics.pool_plans.inc();
             self.metrics.pool(&plan.pool, &plan.counts);
             self.write_status(&plan);
             let exists = |target: &String| self.state.rendered.contains_key(target);
@@ -267,7 +278,8 @@ impl PoolEngine {
         let (writer, options) = (self.writer.clone(), self.options.pools);
         let (node, uid, wanted) = (name.to_owned(), member.uid.clone(), desired.clone());
         let task = self.draining.spawn(async move {
-            let end = drains::drain(writer, node.clone(), uid, wanted, options).await;
+            let drain = drains::drain(writer, node.clone(), uid, wanted, options);
+            let end = or_broken(Box::pin(drain)).await;
             (node, end)
         });
         self.drains.insert(name.to_owned(), Draining { desired, task });

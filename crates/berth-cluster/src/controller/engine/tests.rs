@@ -1,0 +1,241 @@
+//! Tests of the engine without a cluster: what it decides is carried out by a few lines, and nothing is ever sent.
+
+use std::collections::BTreeMap;
+
+use http::{Request, Response};
+use jiff::Timestamp;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    controller::watches::{Definition, Seen},
+    decide::NodeWrite,
+    view::NodeView,
+};
+
+/// How many Nodes the pools have.
+const SIZES: [(&str, usize); 3] = [("worker", 320), ("storage", 280), ("infra", 12)];
+
+fn pool(name: &str, labels: &str) -> Definition {
+    Definition {
+        name: name.to_owned(),
+        object: json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+            "metadata": {"name": name, "annotations": {"berth.dev/node-labels": labels}},
+            "spec": {
+                "nodeSelector": {"matchLabels": {format!("node-role.kubernetes.io/{name}"): ""}},
+                "machineConfigSelector": {"matchLabels": {"role": name}},
+            },
+        }),
+    }
+}
+
+fn node(name: String, pool: &str) -> NodeView {
+    NodeView {
+        uid: format!("uid-{name}"),
+        name,
+        resource_version: "1".to_owned(),
+        labels: BTreeMap::from([(format!("node-role.kubernetes.io/{pool}"), String::new())]),
+        has_kubelet: true,
+        ..NodeView::default()
+    }
+}
+
+/// A cluster in which every Node has its Berth and the label of its pool.
+fn settled() -> Engine {
+    let service = tower::service_fn(|_: Request<Body>| async {
+        std::future::pending::<Result<Response<Body>, tower::BoxError>>().await
+    });
+    let options = Options::new(Arc::new(|| Timestamp::UNIX_EPOCH));
+    let client = Client::new(service, "default");
+    let mut engine = Engine::new(client, options, None, Metrics::new(), Health::default(), None);
+    let nodes = SIZES.iter().flat_map(|(pool, size)| {
+        // Names that do not sort by pool.
+        (0..*size).map(move |index| node(format!("n{index:03}-{pool}"), pool))
+    });
+    let pools = SIZES.map(|(name, _)| pool(name, &format!("example.com/tier={name}")));
+    for change in [
+        Change::Nodes(Seen::All(nodes.collect())),
+        Change::Berths(Seen::All(Vec::new())),
+        Change::Rules(Seen::All(Vec::new())),
+        Change::Pools(Seen::All(pools.into())),
+        Change::Certificates(Seen::All(Vec::new())),
+    ] {
+        engine.state.apply(change);
+    }
+    engine.define();
+    engine.settle();
+    assert!(engine.state.nodes.values().all(|node| {
+        let tier = node.labels.get("example.com/tier");
+        tier.is_some_and(|tier| node.name.ends_with(tier))
+    }));
+    engine
+}
+
+impl Engine {
+    fn change_pool(&mut self, name: &str, labels: &str) {
+        self.state.apply(Change::Pools(Seen::One(pool(name, labels))));
+        self.define();
+    }
+
+    /// Decides and carries out until nothing is left to do. Gives the changes of labels in their order.
+    fn settle(&mut self) -> Vec<(String, Value)> {
+        let mut done = Vec::new();
+        for _ in 0..100 {
+            self.decide();
+            if self.jobs.is_empty() && self.round.len() == 0 && self.state.dirty.is_empty() {
+                return done;
+            }
+            done.extend(self.carry_out());
+        }
+        panic!("it does not come to rest");
+    }
+
+    /// Does what the writers would do.
+    fn carry_out(&mut self) -> Vec<(String, Value)> {
+        let mut done = Vec::new();
+        for job in std::mem::take(&mut self.jobs) {
+            for work in job.work {
+                match work {
+                    Work::Create(mut berth) => {
+                        berth.metadata.uid = berth.metadata.name.clone();
+                        self.state.apply(Change::Berths(Seen::One(berth)));
+                    }
+                    Work::Apply {
+                        mut berth,
+                        node,
+                        status,
+                        ..
+                    } => {
+                        if let Some(NodeWrite::Patch(patch)) = node {
+                            let labels = self.patch(&berth.node_name(), &patch);
+                            done.push((berth.node_name(), labels));
+                        }
+                        berth.status = Some(*status);
+                        self.state.apply(Change::Berths(Seen::One(berth)));
+                    }
+                    other => panic!("nobody asked for {other:?}"),
+                }
+            }
+            if let Key::Node(name) = job.key {
+                self.is_free(&name);
+            }
+        }
+        done
+    }
+
+    fn patch(&mut self, name: &str, patch: &Value) -> Value {
+        let mut node = self.state.nodes[name].clone();
+        let part = |pointer: &str| {
+            patch
+                .pointer(pointer)
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default()
+        };
+        for (map, part) in [
+            (&mut node.labels, part("/metadata/labels")),
+            (&mut node.annotations, part("/metadata/annotations")),
+        ] {
+            for (key, value) in part {
+                match value.as_str() {
+                    Some(value) => map.insert(key, value.to_owned()),
+                    None => map.remove(&key),
+                };
+            }
+        }
+        self.state.apply(Change::Nodes(Seen::One(node)));
+        patch.pointer("/metadata/labels").cloned().unwrap_or_default()
+    }
+
+    fn tiers(&self, pool: &str) -> usize {
+        let nodes = self.state.nodes.values().filter(|node| node.name.ends_with(pool));
+        nodes
+            .filter(|node| node.labels.contains_key("example.com/tier"))
+            .count()
+    }
+}
+
+#[tokio::test]
+async fn nodes_of_a_changed_pool_are_written_while_others_wait_to_be_looked_at() {
+    let mut engine = settled();
+    let before = engine.metrics.decisions.get();
+    engine.change_pool("storage", "example.com/tier=cold-storage");
+    engine.decide();
+    let first: Vec<&Job> = engine.jobs.iter().collect();
+    assert_eq!(first.len(), round::PART);
+    assert!(
+        first
+            .iter()
+            .all(|job| matches!(&job.key, Key::Node(name) if name.ends_with("storage")))
+    );
+    assert!(!engine.may_go_on(), "the writers have enough to do");
+    engine.decide();
+    assert_eq!(engine.jobs.len(), round::PART);
+    // Something that happens meanwhile need not wait for all others.
+    let mut moved = engine.state.nodes["n001-infra"].clone();
+    moved.labels.remove("example.com/tier");
+    moved.resource_version = "2".to_owned();
+    engine.state.apply(Change::Nodes(Seen::One(moved)));
+    engine.decide();
+    assert!(engine.busy.contains("n001-infra"));
+    assert_eq!(engine.metrics.decisions.get() - before, 257);
+    let mut done = engine.carry_out();
+    assert!(engine.may_go_on());
+    done.extend(engine.settle());
+    let cold = json!({"example.com/tier": "cold-storage"});
+    assert_eq!(done.iter().filter(|(_, labels)| *labels == cold).count(), 280);
+    assert!(
+        engine.metrics.decisions.get() - before >= 612,
+        "every node was looked at"
+    );
+    assert!(engine.busy.is_empty() && engine.blocked.is_empty());
+}
+
+#[tokio::test]
+async fn removals_wait_for_the_whole_round_and_a_few_are_done() {
+    let mut engine = settled();
+    engine.change_pool("infra", "");
+    while !engine.round.is_over() || engine.state.dirty.len() > round::PART {
+        assert!(engine.jobs.is_empty(), "a removal was not withheld");
+        engine.decide();
+    }
+    assert_eq!(engine.jobs.len(), 12);
+    engine.settle();
+    assert_eq!((engine.tiers("infra"), engine.tiers("storage")), (0, 280));
+    assert!(!engine.brake);
+}
+
+#[tokio::test]
+async fn the_brake_counts_over_all_parts() {
+    let mut engine = settled();
+    engine.change_pool("worker", "");
+    let done = engine.settle();
+    assert!(done.iter().all(|(_, labels)| labels.is_null()), "{done:?}");
+    assert_eq!(engine.tiers("worker"), 320, "nothing is taken away");
+    assert!(engine.brake);
+    // What is declared again is what is there.
+    engine.change_pool("worker", "example.com/tier=worker");
+    assert!(!engine.brake);
+    engine.settle();
+    assert_eq!(engine.tiers("worker"), 320);
+}
+
+#[tokio::test]
+async fn what_happens_to_a_node_while_a_job_runs_for_it_is_looked_at_after() {
+    let mut engine = settled();
+    engine.change_pool("infra", "example.com/tier=new-infra");
+    while engine.jobs.is_empty() {
+        engine.decide();
+    }
+    let mut changed = engine.state.nodes["n003-infra"].clone();
+    changed.labels.insert("example.com/other".to_owned(), String::new());
+    engine.state.apply(Change::Nodes(Seen::One(changed)));
+    let jobs = engine.jobs.len();
+    engine.decide();
+    assert_eq!(engine.jobs.len(), jobs, "one job at a time");
+    assert!(engine.blocked.contains("n003-infra") && !engine.state.dirty.contains("n003-infra"));
+    engine.is_free("n003-infra");
+    assert!(engine.state.dirty.contains("n003-infra"));
+}
