@@ -75,10 +75,11 @@ impl Life {
         created.expect("created");
     }
 
-    /// The pools and machine configs of the site.
+    /// The machine configs and pools of the site. Whoever renders a pool finds all that it selects, however slowly they are
+    /// made.
     async fn declare(&self) {
         let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/telco-site");
-        for folder in ["pools", "machine-configs"] {
+        for folder in ["machine-configs", "pools"] {
             for entry in std::fs::read_dir(site.join(folder)).expect("the example") {
                 let path = entry.expect("an entry").path();
                 let mut sources = Sources::new();
