@@ -73,7 +73,7 @@ const GLOBAL: [&str; 44] = [
 ];
 
 /// Functions of a target.
-const MEMBER: [&str; 87] = [
+const MEMBER: [&str; 98] = [
     "size",
     "matches",
     "contains",
@@ -161,6 +161,17 @@ const MEMBER: [&str; 87] = [
     "group",
     "serviceAccount",
     "resource",
+    "check",
+    "allowed",
+    "reason",
+    "errored",
+    "error",
+    "subresource",
+    "namespace",
+    "name",
+    "fieldSelector",
+    "labelSelector",
+    "unwrap",
 ];
 
 /// Whether there is such a function.
@@ -279,10 +290,7 @@ fn convert(name: &str, value: &Value) -> Outcome {
             Value::Text(text) => match &**text {
                 "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(Value::Bool(true)),
                 "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(Value::Bool(false)),
-                _ => Err(EvalError::new(format!(
-                    "strconv.ParseBool: parsing {}: invalid syntax",
-                    printf::quoted(text)
-                ))),
+                _ => Err(no_conversion("bool")),
             },
             _ => Err(EvalError::no_overload()),
         },
@@ -303,9 +311,8 @@ fn convert(name: &str, value: &Value) -> Outcome {
     }
 }
 
-fn parse_error(function: &str, text: &str, range: bool) -> EvalError {
-    let why = if range { "value out of range" } else { "invalid syntax" };
-    EvalError::new(format!("strconv.{function}: parsing {}: {why}", printf::quoted(text)))
+fn no_conversion(wanted: &str) -> EvalError {
+    EvalError::new(format!("type conversion error from 'string' to '{wanted}'"))
 }
 
 fn to_int(value: &Value) -> Outcome {
@@ -316,13 +323,7 @@ fn to_int(value: &Value) -> Outcome {
         #[expect(clippy::cast_possible_truncation, reason = "the limits are checked")]
         Value::Double(value) if value.abs() < 9.22e18 => *value as i64,
         Value::Double(_) => return Err(overflow()),
-        Value::Text(text) => text.parse().map_err(|error: std::num::ParseIntError| {
-            let range = matches!(
-                error.kind(),
-                std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow
-            );
-            parse_error("ParseInt", text, range)
-        })?,
+        Value::Text(text) => text.parse().map_err(|_| no_conversion("int"))?,
         Value::Timestamp(moment) => moment.as_second(),
         Value::Duration(length) => i64::try_from(length.as_nanos()).map_err(|_| overflow())?,
         _ => return Err(EvalError::no_overload()),
@@ -341,7 +342,7 @@ fn to_uint(value: &Value) -> Outcome {
         )]
         Value::Double(value) if (0.0..1.84e19).contains(value) => *value as u64,
         Value::Double(_) => return Err(overflow()),
-        Value::Text(text) => text.parse().map_err(|_| parse_error("ParseUint", text, false))?,
+        Value::Text(text) => text.parse().map_err(|_| no_conversion("uint"))?,
         _ => return Err(EvalError::no_overload()),
     }))
 }
@@ -352,7 +353,7 @@ fn to_double(value: &Value) -> Outcome {
         Value::Double(value) => *value,
         Value::Int(value) => *value as f64,
         Value::Uint(value) => *value as f64,
-        Value::Text(text) => text.parse().map_err(|_| parse_error("ParseFloat", text, false))?,
+        Value::Text(text) => text.parse().map_err(|_| no_conversion("double"))?,
         _ => return Err(EvalError::no_overload()),
     }))
 }

@@ -24,20 +24,36 @@ pub(crate) struct Spanned {
 }
 
 /// Longer ones first.
-const SIGNS: [&str; 25] = [
+const SIGNS: [&str; 24] = [
     "&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")", "[", "]",
-    "{", "}", "=",
+    "{", "}",
 ];
 
-pub(crate) fn tokens(text: &str) -> Result<Vec<Spanned>, SyntaxError> {
+/// The tokens, and what between them is none. The reader goes on after it, so that everything wrong is told at once.
+pub(crate) fn tokens(text: &str) -> (Vec<Spanned>, Option<SyntaxError>) {
     let mut lexer = Lexer { text, at: 0 };
     let mut found = Vec::new();
+    let mut wrong: Option<SyntaxError> = None;
     loop {
-        let token = lexer.next()?;
-        let ended = token.token == Token::End;
-        found.push(token);
-        if ended {
-            return Ok(found);
+        let began = lexer.at;
+        match lexer.next() {
+            Ok(token) => {
+                let ended = token.token == Token::End;
+                found.push(token);
+                if ended {
+                    return (found, wrong);
+                }
+            }
+            Err(error) => {
+                match &mut wrong {
+                    Some(known) => known.and(error),
+                    none => *none = Some(error),
+                }
+                // Something was read, or the next character is none that could be.
+                if lexer.at == began {
+                    lexer.at += lexer.rest().chars().next().map_or(1, char::len_utf8);
+                }
+            }
         }
     }
 }
@@ -88,12 +104,8 @@ impl Lexer<'_> {
             },
             Some(_) => {
                 let Some(sign) = SIGNS.into_iter().find(|sign| self.rest().starts_with(sign)) else {
-                    let character = self.rest().chars().next().unwrap_or_default();
-                    return self.fail(at, format!("token recognition error at: '{character}'"));
+                    return self.unknown(at);
                 };
-                if sign == "=" {
-                    return self.fail(at, "token recognition error at: '= '");
-                }
                 self.at += sign.len();
                 Token::Sign(sign)
             }
@@ -103,6 +115,14 @@ impl Lexer<'_> {
             at,
             end: self.at,
         })
+    }
+
+    /// A character that begins nothing. One that could have begun an operator is told with its neighbour.
+    fn unknown(&mut self, at: usize) -> Result<Spanned, SyntaxError> {
+        let count = if self.rest().starts_with(['=', '&', '|']) { 2 } else { 1 };
+        let said: String = self.rest().chars().take(count).collect();
+        self.at += self.rest().chars().next().map_or(1, char::len_utf8);
+        self.fail(at, format!("token recognition error at: '{said}'"))
     }
 
     fn word(&mut self) -> Token {
@@ -217,11 +237,12 @@ impl Lexer<'_> {
                 return self.fail(at, format!("token recognition error at: '{begun}'"));
             };
             if !long && (character == '\n' || character == '\r') {
-                return self.fail(at, "token recognition error");
+                let begun = self.text.get(at..self.at).unwrap_or_default().to_owned();
+                return self.fail(at, format!("token recognition error at: '{begun}'"));
             }
             self.at += character.len_utf8();
             if character == '\\' && !raw {
-                self.escape(bytes, &mut value)?;
+                self.escape(at, bytes, &mut value)?;
             } else if character == '\\' {
                 value.push(b'\\');
                 // A quote after it does not end a raw string.
@@ -250,9 +271,12 @@ impl Lexer<'_> {
     }
 
     /// One escape, after its backslash.
-    fn escape(&mut self, bytes: bool, value: &mut Vec<u8>) -> Result<(), SyntaxError> {
+    fn escape(&mut self, start: usize, bytes: bool, value: &mut Vec<u8>) -> Result<(), SyntaxError> {
         let at = self.at;
-        let wrong = |lexer: &Self| lexer.fail(at.saturating_sub(1), "token recognition error: invalid escape sequence");
+        let wrong = |lexer: &Self| {
+            let begun = lexer.text.get(start..lexer.at).unwrap_or_default();
+            lexer.fail(start, format!("token recognition error at: '{begun}'"))
+        };
         let Some(letter) = self.rest().chars().next() else {
             return wrong(self);
         };

@@ -47,9 +47,10 @@ pub(crate) struct Parsed {
 }
 
 pub(crate) fn parse(text: &str, names: &[&str]) -> Result<Parsed, SyntaxError> {
-    let mut parser = Parser {
+    let (tokens, unknown) = tokens(text);
+    let parser = Parser {
         text,
-        tokens: tokens(text)?,
+        tokens,
         next: 0,
         names,
         bound: Vec::new(),
@@ -57,17 +58,14 @@ pub(crate) fn parse(text: &str, names: &[&str]) -> Result<Parsed, SyntaxError> {
         undeclared: None,
         depth: 0,
     };
-    let expression = parser.expression()?;
-    if parser.peek() != &Token::End {
-        let said = parser.said();
-        return parser.fail(format!("extraneous input '{said}' expecting <EOF>"));
-    }
-    match parser.undeclared {
-        Some(error) => Err(error),
-        None => Ok(Parsed {
-            expression,
-            free: parser.free,
-        }),
+    let read = parser.whole();
+    match (unknown, read) {
+        (None, read) => read,
+        (Some(unknown), Ok(_)) => Err(unknown),
+        (Some(mut unknown), Err(error)) => {
+            unknown.and(error);
+            Err(unknown)
+        }
     }
 }
 
@@ -86,6 +84,27 @@ struct Parser<'a> {
 type Read<T = Expr> = Result<T, SyntaxError>;
 
 impl Parser<'_> {
+    fn whole(mut self) -> Read<Parsed> {
+        let expression = self.expression()?;
+        if self.peek() != &Token::End {
+            let said = self.said();
+            // One that is too many could be left out.
+            let words = if self.ahead(1) == &Token::End {
+                "extraneous"
+            } else {
+                "mismatched"
+            };
+            return self.fail(format!("{words} input '{said}' expecting <EOF>"));
+        }
+        match self.undeclared {
+            Some(error) => Err(error),
+            None => Ok(Parsed {
+                expression,
+                free: self.free,
+            }),
+        }
+    }
+
     fn peek(&self) -> &Token {
         self.ahead(0)
     }
@@ -143,7 +162,31 @@ impl Parser<'_> {
             return Ok(());
         }
         let said = self.said();
+        if also.is_empty() {
+            return self.fail(format!("missing '{sign}' at '{said}'"));
+        }
         self.fail(format!("mismatched input '{said}' expecting {also}"))
+    }
+
+    /// Whether a token can begin a value.
+    fn begins(token: &Token) -> bool {
+        match token {
+            Token::End => false,
+            Token::Sign(sign) => ["[", "{", "(", ".", "-", "!"].contains(sign),
+            Token::Word(word) => word != "in",
+            _ => true,
+        }
+    }
+
+    /// A value should be here.
+    fn no_operand<T>(&self) -> Read<T> {
+        let said = self.said();
+        let words = if Self::begins(self.ahead(1)) {
+            "extraneous"
+        } else {
+            "mismatched"
+        };
+        self.fail(format!("{words} input '{said}' expecting {OPERAND}"))
     }
 
     fn expr(&self, at: usize, kind: Kind) -> Read {
@@ -268,6 +311,9 @@ impl Parser<'_> {
             nots += 1;
         }
         if nots > 0 {
+            if self.peek() == &Token::End {
+                return self.fail(format!("extraneous input '<EOF>' expecting {OPERAND}"));
+            }
             let operand = self.member()?;
             return if nots % 2 == 1 {
                 self.expr(at, Kind::Not(Box::new(operand)))
@@ -317,11 +363,8 @@ impl Parser<'_> {
                 let optional = self.take("?");
                 let Token::Word(field) = self.peek().clone() else {
                     let said = self.said();
-                    return if said == "<EOF>" {
-                        self.fail("no viable alternative at input '.'")
-                    } else {
-                        self.fail(format!("mismatched input '{said}' expecting IDENTIFIER"))
-                    };
+                    let said = if said == "<EOF>" { "" } else { &said };
+                    return self.fail(format!("no viable alternative at input '.{said}'"));
                 };
                 self.step();
                 if !optional && self.is("(") {
@@ -341,7 +384,7 @@ impl Parser<'_> {
             } else if self.take("[") {
                 let optional = self.take("?");
                 let index = self.expression()?;
-                self.expect("]", "']'")?;
+                self.expect("]", "")?;
                 let (operand, index) = (Box::new(whole), Box::new(index));
                 whole = self.expr(
                     at,
@@ -412,7 +455,7 @@ impl Parser<'_> {
             Token::Sign("(") => {
                 self.step();
                 let inner = self.expression()?;
-                self.expect(")", "')'")?;
+                self.expect(")", "")?;
                 return Ok(inner);
             }
             Token::Sign("[") => return self.list(at),
@@ -425,10 +468,7 @@ impl Parser<'_> {
                 };
                 return self.word(at, &word);
             }
-            Token::Sign(_) | Token::End => {
-                let said = self.said();
-                return self.fail(format!("mismatched input '{said}' expecting {OPERAND}"));
-            }
+            Token::Sign(_) | Token::End => return self.no_operand(),
         };
         self.step();
         self.expr(at, Kind::Literal(literal))
@@ -439,9 +479,7 @@ impl Parser<'_> {
             "true" => Some(Value::Bool(true)),
             "false" => Some(Value::Bool(false)),
             "null" => Some(Value::Null),
-            "in" => {
-                return self.fail(format!("mismatched input 'in' expecting {OPERAND}"));
-            }
+            "in" => return self.no_operand(),
             _ => None,
         };
         self.step();
@@ -462,10 +500,14 @@ impl Parser<'_> {
         if self.take(")") {
             return Ok(arguments);
         }
+        if self.peek() == &Token::End {
+            let expected = OPERAND.replacen("'(', ", "'(', ')', ", 1);
+            return self.fail(format!("mismatched input '<EOF>' expecting {expected}"));
+        }
         loop {
             arguments.push(self.expression()?);
             if !self.take(",") {
-                self.expect(")", "')'")?;
+                self.expect(")", "")?;
                 return Ok(arguments);
             }
         }
@@ -549,7 +591,7 @@ impl Parser<'_> {
             let optional = self.take("?");
             items.push((optional, self.expression()?));
             if !self.take(",") {
-                self.expect("]", "']'")?;
+                self.expect("]", "{']', ','}")?;
                 break;
             }
         }
@@ -565,7 +607,7 @@ impl Parser<'_> {
             self.expect(":", "':'")?;
             entries.push((optional, key, self.expression()?));
             if !self.take(",") {
-                self.expect("}", "'}'")?;
+                self.expect("}", "{'}', ','}")?;
                 break;
             }
         }
@@ -582,13 +624,14 @@ impl Parser<'_> {
             let optional = self.take("?");
             let Token::Word(field) = self.peek().clone() else {
                 let said = self.said();
-                return self.fail(format!("mismatched input '{said}' expecting IDENTIFIER"));
+                let expected = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}";
+                return self.fail(format!("mismatched input '{said}' expecting {expected}"));
             };
             self.step();
             self.expect(":", "':'")?;
             fields.push((optional, field.as_str().into(), self.expression()?));
             if !self.take(",") {
-                self.expect("}", "'}'")?;
+                self.expect("}", "{'}', ','}")?;
                 break;
             }
         }

@@ -7,6 +7,7 @@ mod list;
 mod metadata;
 mod options;
 mod pods;
+mod policies;
 mod react;
 mod reviews;
 mod update;
@@ -96,6 +97,7 @@ struct Inner {
     flavour: Flavour,
     storage: Mutex<Storage>,
     registry: RwLock<Arc<Registry>>,
+    policies: RwLock<Arc<policies::PoliciesOfCluster>>,
     feeds: Mutex<HashMap<Arc<str>, channel::Sender<u64>>>,
     ids: Mutex<Ids>,
     tokens: Tokens,
@@ -134,6 +136,7 @@ impl Cluster {
             flavour: options.flavour,
             storage: Mutex::new(storage),
             registry: RwLock::new(Arc::new(Registry::builtin())),
+            policies: RwLock::default(),
             feeds: Mutex::new(HashMap::new()),
             ids: Mutex::new(Ids::new(seed)),
             tokens: Tokens::default(),
@@ -142,6 +145,7 @@ impl Cluster {
             closing,
         }));
         cluster.read_definitions();
+        cluster.read_policies();
         cluster.read_certificates();
         cluster.make_namespaces();
         cluster

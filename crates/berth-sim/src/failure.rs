@@ -304,6 +304,38 @@ impl Failure {
         Self::new(code, reason, message)
     }
 
+    /// A validating policy says no.
+    pub(crate) fn denied_by_policy(resource: (&str, &str), name: &str, message: &str, reason: &str) -> Self {
+        let (code, reason) = match reason {
+            "Forbidden" => (403, "Forbidden"),
+            "Unauthorized" => (401, "Unauthorized"),
+            "RequestEntityTooLarge" => (413, "RequestEntityTooLarge"),
+            _ => (422, "Invalid"),
+        };
+        let (plural, group) = resource;
+        let full = if group.is_empty() {
+            plural.to_owned()
+        } else {
+            format!("{plural}.{group}")
+        };
+        let mut details = json!({"name": name, "kind": plural, "causes": [{"message": message}]});
+        if !group.is_empty() {
+            details["group"] = json!(group);
+        }
+        Self::new(code, reason, format!("{full} \"{name}\" is forbidden: {message}")).about(details)
+    }
+
+    /// A mutating policy cannot be evaluated, and that matters. The code does not fit the reason, on real API servers too.
+    pub(crate) fn refused_by_mutation(plural: &str, group: &str, name: &str, messages: &[String]) -> Self {
+        let causes: Vec<Value> = messages.iter().map(|message| json!({"message": message})).collect();
+        let mut details = json!({"name": name, "kind": plural, "causes": causes});
+        if !group.is_empty() {
+            details["group"] = json!(group);
+        }
+        let first = messages.first().cloned().unwrap_or_default();
+        Self::new(403, "Invalid", first).about(details)
+    }
+
     /// Something is wrong here and not with the client.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(

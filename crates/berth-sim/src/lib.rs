@@ -6,12 +6,12 @@
 //! ```text
 //! kubectl, kube-rs ──► ApiServer (HTTP) ──► Cluster ──► storage (pure) ──► journal (SQLite)
 //!                                             │
-//!                                             ├─ resources, schema, patch, managed, selectors, table (pure)
+//!                                             ├─ resources, schema, policies, patch, managed, selectors, table (pure)
 //!                                             └─ access, admission
 //! ```
 //!
-//! Admission webhooks are asked, by their `clientConfig.url`. Admission policies and validation rules in CEL are stored and
-//! not run.
+//! Admission webhooks are asked, by their `clientConfig.url`. Validation rules of definitions and admission policies are
+//! evaluated.
 //!
 //! [`Fleet`] is machines on a cluster in simulated time, and [`play`] plays a scenario on them.
 //!
@@ -33,6 +33,7 @@ mod managed;
 mod object;
 mod openapi;
 mod patch;
+mod policies;
 mod protobuf;
 mod resources;
 mod scenario;

@@ -11,3 +11,4 @@ mod tests;
 
 pub(crate) use apply::{ApplyRequest, apply};
 pub(crate) use entries::{Manager, Operation, record_update};
+pub(crate) use merge::merged;

@@ -5,6 +5,7 @@
 mod compact;
 mod defaults;
 mod prune;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -17,6 +18,7 @@ use serde_json::{Map, Value};
 pub(crate) use compact::CompactTypes;
 pub(crate) use defaults::fill_defaults;
 pub(crate) use prune::drop_unknown;
+pub(crate) use rules::{Rule, check as check_rules, evaluate as evaluate_rules};
 pub(crate) use validate::validate;
 
 /// The type of a JSON value.
@@ -95,6 +97,8 @@ pub(crate) struct Schema {
     pub(crate) atomic_map: bool,
     pub(crate) strategy: Strategy,
     pub(crate) checks: Option<Box<Checks>>,
+    /// There are rules in CEL here or below.
+    pub(crate) ruled: bool,
 }
 
 /// What a value must meet beyond its type.
@@ -116,8 +120,8 @@ pub(crate) struct Checks {
     pub(crate) any_of: Vec<Schema>,
     pub(crate) one_of: Vec<Schema>,
     pub(crate) not: Option<Box<Schema>>,
-    /// Texts of rules that are not evaluated here, so that somebody can say so.
-    pub(crate) rules: Vec<String>,
+    /// Rules in CEL.
+    pub(crate) rules: Vec<Rule>,
 }
 
 impl Schema {
@@ -140,7 +144,7 @@ impl Schema {
             _ => None,
         };
         let int_or_string = flag("x-kubernetes-int-or-string");
-        Self {
+        let schema = Self {
             kind,
             nullable: flag("nullable"),
             int_or_string,
@@ -165,7 +169,21 @@ impl Schema {
             atomic_map: json.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic"),
             strategy: Strategy::read(json),
             checks: Checks::read(json, int_or_string),
+            ruled: false,
+        };
+        Self {
+            ruled: schema.has_rules(),
+            ..schema
         }
+    }
+
+    fn has_rules(&self) -> bool {
+        let own = self
+            .checks
+            .as_ref()
+            .is_some_and(|checks| !checks.rules.is_empty() || checks.all_of.iter().any(|schema| schema.ruled));
+        let mut below = self.properties.values().chain(&self.additional).chain(&self.items);
+        own || below.any(|schema| schema.ruled)
     }
 
     /// The schema of a field of a map.
@@ -237,8 +255,7 @@ impl Checks {
                 .and_then(Value::as_array)
                 .into_iter()
                 .flatten()
-                .filter_map(|rule| rule.get("rule").and_then(Value::as_str))
-                .map(str::to_owned)
+                .map(Rule::read)
                 .collect(),
         };
         checks.is_any().then(|| Box::new(checks))

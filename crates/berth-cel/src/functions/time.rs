@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
-use super::{Outcome, printf};
+use super::Outcome;
 use crate::{error::EvalError, value::Value};
 
 /// Reads a length as Go does: `1h30m`, `1.5s`.
 pub(super) fn length(text: &str) -> Result<SignedDuration, EvalError> {
-    let invalid = || EvalError::new(format!("time: invalid duration {}", printf::quoted(text)));
+    let invalid = || super::no_conversion("google.protobuf.Duration");
     let (sign, mut rest) = match text.strip_prefix(['-', '+']) {
         Some(rest) => (if text.starts_with('-') { -1 } else { 1 }, rest),
         None => (1, text),
@@ -61,12 +61,8 @@ pub(super) fn length(text: &str) -> Result<SignedDuration, EvalError> {
 
 /// Reads a moment of RFC 3339.
 pub(super) fn moment(text: &str) -> Result<Timestamp, EvalError> {
-    text.parse().map_err(|_| {
-        EvalError::new(format!(
-            "parsing time {0} as \"2006-01-02T15:04:05Z07:00\": cannot parse {0}",
-            printf::quoted(text)
-        ))
-    })
+    text.parse()
+        .map_err(|_| super::no_conversion("google.protobuf.Timestamp"))
 }
 
 /// A length in seconds.

@@ -29,9 +29,9 @@ impl Parser<'_> {
     /// `has(a.b)`, after its parenthesis.
     pub(super) fn has(&mut self, at: usize) -> Read {
         let arguments = self.arguments()?;
-        let invalid = |parser: &Self| parser.wrong(at, "invalid argument to has() macro");
+        let invalid = |parser: &Self, at: usize| parser.wrong(at, "invalid argument to has() macro");
         let Ok([argument]) = <[Expr; 1]>::try_from(arguments) else {
-            return invalid(self);
+            return invalid(self, at);
         };
         match argument.kind {
             Kind::Select {
@@ -39,7 +39,7 @@ impl Parser<'_> {
                 field,
                 optional: false,
             } => self.expr(at, Kind::Has { operand, field }),
-            _ => invalid(self),
+            _ => invalid(self, argument.at),
         }
     }
 
@@ -107,7 +107,7 @@ impl Parser<'_> {
         let body = self.expression();
         self.bound.truncate(before);
         let body = body?;
-        self.expect(")", "')'")?;
+        self.expect(")", "")?;
         let mut bound = bound.into_iter();
         let Some(first) = bound.next() else {
             return Err(SyntaxError::new(self.text, at, "argument must be a simple name"));

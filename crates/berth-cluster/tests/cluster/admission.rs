@@ -17,9 +17,14 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Cluster, INFRA, Needs, On, from_json, has, is_filled, lacks};
+use crate::support::{Cluster, INFRA, Needs, from_json, has, is_filled, lacks, on_both};
 
 mod alike;
+
+on_both! {
+    Needs::NOTHING;
+    machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_pool,
+}
 
 fn rule(name: &str, spec: &Value) -> LabelRule {
     from_json(json!({
@@ -226,11 +231,7 @@ async fn a_real_kubelet_has_them_at_once(cluster: &Cluster) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_pool() {
-    let Some(cluster) = Cluster::start(On::Real, Needs::NOTHING).await else {
-        return;
-    };
+async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_pool(cluster: &mut Cluster) {
     let rules: Api<LabelRule> = cluster.api();
     cluster
         .pool_of("gold", json!({"example.com/tier": "gold"}), "example.com/fast=yes")
@@ -244,14 +245,14 @@ async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_po
         .expect_err("refused");
     assert!(error.to_string().contains("not-at-admission"), "{error}");
 
-    give_rules(&cluster).await;
+    give_rules(cluster).await;
     // Adoption is off, so that only admission can have set what is on a Node when its create returns.
     let controllers = cluster.controllers(|options| options.adopt = false);
     cluster.berth("reserved", json!({"pool": "infra"})).await;
 
-    strangers_get_what_rules_give(&cluster).await;
-    claims_are_refused(&cluster).await;
-    alike::policies_and_webhook_answer_alike(&cluster).await;
+    strangers_get_what_rules_give(cluster).await;
+    claims_are_refused(cluster).await;
+    alike::policies_and_webhook_answer_alike(cluster).await;
 
     // The policies follow the rules and pools.
     let claims: Api<ValidatingAdmissionPolicy> = cluster.api();
@@ -265,7 +266,7 @@ async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_po
     let bindings: Api<ValidatingAdmissionPolicyBinding> = cluster.api();
     assert!(bindings.get_opt(CLAIMS_POLICY).await.expect("an answer").is_some());
 
-    a_real_kubelet_has_them_at_once(&cluster).await;
+    a_real_kubelet_has_them_at_once(cluster).await;
 
     // Without rules there is nothing to add.
     for rule in rules.list(&kube::api::ListParams::default()).await.expect("rules") {

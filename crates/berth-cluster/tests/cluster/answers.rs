@@ -1,6 +1,8 @@
 //! The same requests get the same answers: what the API says to each of them is kept, and both kinds of clusters must say
 //! it to the letter.
 
+mod expressions;
+
 use std::fmt::Write as _;
 
 use berth_testing::Identity;
@@ -8,6 +10,9 @@ use http::Request;
 use kube::Client;
 use serde_json::{Value, json};
 
+use self::expressions::{
+    definitions_with_wrong_rules_are_answered, policies_are_answered, rules_are_answered, wrong_policies_are_answered,
+};
 use crate::support::{Cluster, Needs, on_both};
 
 on_both! {
@@ -15,6 +20,10 @@ on_both! {
     administrators_are_answered,
     kubelets_are_answered,
     custom_resources_are_answered,
+    definitions_with_wrong_rules_are_answered,
+    rules_are_answered,
+    wrong_policies_are_answered,
+    policies_are_answered,
 }
 
 const MERGE: &str = "application/merge-patch+json";
@@ -116,6 +125,21 @@ impl Talk {
 
     async fn patch(&mut self, path: &str, content_type: &str, body: Value) -> Value {
         self.ask("PATCH", path, content_type, body).await
+    }
+
+    /// Asks, and keeps only what the answer warns of.
+    async fn warned(&mut self, method: &str, path: &str, content_type: &str, body: Value) {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", content_type)
+            .body(body.to_string().into_bytes().into())
+            .expect("a request");
+        let answer = self.client.send(request).await.expect("an answer");
+        writeln!(self.text, "{method} {path} {body}\n  {}", answer.status().as_u16()).expect("text");
+        for warning in answer.headers().get_all("warning") {
+            writeln!(self.text, "  {}", warning.to_str().expect("ASCII")).expect("text");
+        }
     }
 
     fn end(self, name: &str) {

@@ -1,11 +1,5 @@
 //! One set of scenarios for both kinds of clusters: the embedded API, and a real API server with real kubelets where they
 //! can run. A difference between the two is a bug of the embedded API.
-//!
-//! What runs on a real API server alone, and why:
-//!
-//! - `admission`: its policies are CEL, which the embedded API keeps and does not run. The webhook, which does the same where
-//!   policies are not available, is asked by both.
-//! - In `resources`, the two wrong rules that CEL in the definition of `LabelRule` refuses; the schemas are checked on both.
 
 #![expect(
     clippy::expect_used,

@@ -7,15 +7,16 @@ use serde_json::{Value, json};
 use super::{
     Caller, Cluster, WriteOptions, Written, events,
     metadata::{check_metadata, complete_node, decode, drop_empty_metadata},
-    webhooks::Admission,
+    webhooks::{Admission, GROUP},
 };
 use crate::{
     admission::node_restriction,
     failure::Failure,
     managed::{Manager, Operation, record_update},
     object::{as_map, at, entry_map, is_terminating, meta_mut, name, namespace, set_or_remove, text},
+    policies,
     resources::{Generation, Hit, check_definition, complete_definition},
-    schema::validate,
+    schema::{evaluate_rules, validate},
     storage::{CommitError, Expect, Place},
 };
 
@@ -67,20 +68,29 @@ impl Cluster {
             options,
             caller,
         };
-        let mut object = self.mutate(admission, object, &mut warnings).await?;
-        let full_name = hit.resource.full_name();
-        let place = Place::new(namespace(&object), name(&object));
+        // What admission adds is nobody's.
         if managers == Managers::Note {
             let manager = manager(hit, options, caller, "");
             let now = self.now_text();
             let parts = hit.resource.parts();
             record_update(&hit.version().schema, parts, None, &mut object, &manager, &now);
         }
+        let mut object = self.mutate(admission, object, &mut warnings).await?;
+        let full_name = hit.resource.full_name();
+        let place = Place::new(namespace(&object), name(&object));
         complete_node(hit, &mut object, true);
         let mut causes = check_metadata(hit, &object);
         causes.extend(validate(&hit.version().schema, &object, ""));
         if hit.resource.kind == "CustomResourceDefinition" {
             causes.extend(check_definition(&object));
+        }
+        if hit.resource.group == GROUP {
+            causes.extend(policies::check(&hit.resource.kind, &object));
+        }
+        if causes.is_empty() {
+            let verdict = evaluate_rules(&hit.version().schema, &object, None);
+            causes.extend(verdict.causes);
+            warnings.extend(verdict.warnings);
         }
         if !causes.is_empty() {
             return Err(Failure::invalid(
@@ -201,6 +211,9 @@ impl Cluster {
             "CustomResourceDefinition" => {
                 as_map(object).remove("status");
                 complete_definition(object, &now);
+            }
+            "ValidatingAdmissionPolicy" => {
+                as_map(object).insert("status".to_owned(), json!({}));
             }
             "PodDisruptionBudget" | "DaemonSet" | "ReplicaSet" | "Deployment" => {
                 as_map(object).remove("status");

@@ -7,7 +7,11 @@ use std::{collections::BTreeSet, sync::Arc};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::{Cluster, metadata::NOT_READY};
+use super::{
+    Cluster,
+    metadata::NOT_READY,
+    policies::{MUTATING, MUTATING_BINDINGS, VALIDATING, VALIDATING_BINDINGS},
+};
 use crate::{
     access::Identity,
     object::{
@@ -31,6 +35,7 @@ impl Cluster {
                 }
                 self.read_definitions();
             }
+            VALIDATING | VALIDATING_BINDINGS | MUTATING | MUTATING_BINDINGS => self.read_policies(),
             "namespaces" if change.after.as_ref().is_some_and(|object| is_terminating(object)) => {
                 self.empty_namespace(&change.place.name);
             }

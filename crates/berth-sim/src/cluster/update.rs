@@ -12,7 +12,7 @@ use super::{
         asks_for_other, check_finalizers, check_immutable, check_metadata, complete_node, decode, drop_empty_metadata,
         generation,
     },
-    webhooks::Admission,
+    webhooks::{Admission, GROUP},
 };
 use crate::{
     admission::node_restriction,
@@ -22,8 +22,9 @@ use crate::{
         as_map, at, has_finalizers, is_terminating, meta_mut, name, namespace, revision, set_or_remove, text, uid,
     },
     patch::{PatchKind, drop_nulls, json_patch, merge_patch, strategic_merge},
+    policies,
     resources::{Generation, Hit, check_definition, complete_definition},
-    schema::validate,
+    schema::{evaluate_rules, validate},
     storage::{CommitError, Expect, Place},
 };
 
@@ -250,13 +251,14 @@ impl Cluster {
             options,
             caller,
         };
-        let mut new = self.mutate(admission, new, &mut warnings).await?;
+        // What admission changes is nobody's.
         if managers == Managers::Note {
             let manager = manager(hit, options, caller, subresource);
             let now = self.now_text();
             let parts = hit.resource.parts();
             record_update(&hit.version().schema, parts, Some(&old), &mut new, &manager, &now);
         }
+        let mut new = self.mutate(admission, new, &mut warnings).await?;
         complete_node(hit, &mut new, false);
         let mut causes = check_metadata(hit, &new);
         causes.extend(check_finalizers(&old, &new));
@@ -264,6 +266,14 @@ impl Cluster {
         causes.extend(check_immutable(hit, &old, &new));
         if hit.resource.kind == "CustomResourceDefinition" {
             causes.extend(check_definition(&new));
+        }
+        if hit.resource.group == GROUP {
+            causes.extend(policies::check(&hit.resource.kind, &new));
+        }
+        if causes.is_empty() {
+            let verdict = evaluate_rules(&hit.version().schema, &new, Some(&old));
+            causes.extend(verdict.causes);
+            warnings.extend(verdict.warnings);
         }
         if !causes.is_empty() {
             return Err(Failure::invalid(

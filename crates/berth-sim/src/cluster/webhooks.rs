@@ -1,23 +1,22 @@
 //! Admission webhooks: whom a write concerns, what they are asked, and what their answers mean.
-//!
-//! Policies in CEL and `matchConditions` are kept and not run: nothing here evaluates CEL.
 
 use std::{sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::{Caller, Cluster, WriteOptions};
+use super::{Caller, Cluster, WriteOptions, policies::whole};
 use crate::{
     failure::Failure,
     object::{at, items, name, namespace, text},
     patch::json_patch,
+    policies::{self, Subject, conditions},
     resources::Hit,
     selectors::object_selector_matches,
     storage::Place,
 };
 
-const GROUP: &str = "admissionregistration.k8s.io";
+pub(super) const GROUP: &str = "admissionregistration.k8s.io";
 const MUTATING: &str = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
 const VALIDATING: &str = "validatingwebhookconfigurations.admissionregistration.k8s.io";
 
@@ -43,14 +42,15 @@ impl Admission<'_> {
 }
 
 impl Cluster {
-    /// Lets mutating webhooks change an object before it is written.
+    /// Lets mutating policies and webhooks change an object before it is written.
     pub(super) async fn mutate(
         &self,
         admission: Admission<'_>,
-        mut object: Value,
+        object: Value,
         warnings: &mut Vec<String>,
     ) -> Result<Value, Failure> {
-        for webhook in self.webhooks(MUTATING, admission, Some(&object)) {
+        let mut object = self.mutate_by_policies(admission, object)?;
+        for webhook in self.webhooks(MUTATING, admission, Some(&object))? {
             let Some(response) = self.ask(&webhook, admission, Some(&object), warnings).await? else {
                 continue;
             };
@@ -70,7 +70,7 @@ impl Cluster {
         Ok(object)
     }
 
-    /// Lets validating webhooks refuse a write.
+    /// Lets validating policies and webhooks refuse a write.
     pub(super) async fn approve(
         &self,
         admission: Admission<'_>,
@@ -79,11 +79,12 @@ impl Cluster {
     ) -> Result<(), Failure> {
         if new.is_none() {
             // Mutating webhooks hear of deletions too, and there is nothing to change then.
-            for webhook in self.webhooks(MUTATING, admission, None) {
+            for webhook in self.webhooks(MUTATING, admission, None)? {
                 self.ask(&webhook, admission, None, warnings).await?;
             }
         }
-        for webhook in self.webhooks(VALIDATING, admission, new) {
+        self.validate_by_policies(admission, new, warnings)?;
+        for webhook in self.webhooks(VALIDATING, admission, new)? {
             self.ask(&webhook, admission, new, warnings).await?;
         }
         Ok(())
@@ -91,30 +92,35 @@ impl Cluster {
 
     /// The webhooks that a write concerns, by the names of their configurations. Nobody is asked about webhooks themselves:
     /// a broken one could never be taken away.
-    fn webhooks(&self, kind: &str, admission: Admission<'_>, new: Option<&Value>) -> Vec<Value> {
+    fn webhooks(&self, kind: &str, admission: Admission<'_>, new: Option<&Value>) -> Result<Vec<Value>, Failure> {
         if admission.hit.resource.group == GROUP {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let configurations: Vec<Arc<Value>> = {
             let storage = self.storage();
             storage.iter(kind, None).map(|(_, object)| Arc::clone(object)).collect()
         };
         let Some(object) = new.or(admission.old) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
-        configurations
+        let concerned = configurations
             .iter()
             .flat_map(|configuration| items(configuration, &["webhooks"]))
             .filter(|webhook| {
                 items(webhook, &["rules"]).any(|rule| concerns(rule, admission, new))
                     && at(webhook, &["objectSelector"]).is_none_or(|it| object_selector_matches(Some(it), object))
                     && self.namespace_matches(webhook, admission.hit, object)
-            })
-            .cloned()
-            .collect()
+            });
+        let mut all = Vec::new();
+        for webhook in concerned {
+            if conditions_hold(webhook, admission, new)? {
+                all.push(webhook.clone());
+            }
+        }
+        Ok(all)
     }
 
-    fn namespace_matches(&self, webhook: &Value, hit: &Hit, object: &Value) -> bool {
+    pub(super) fn namespace_matches(&self, webhook: &Value, hit: &Hit, object: &Value) -> bool {
         let Some(selector) = at(webhook, &["namespaceSelector"]) else {
             return true;
         };
@@ -178,7 +184,7 @@ impl Cluster {
 }
 
 /// Whether a rule is about this write.
-fn concerns(rule: &Value, admission: Admission<'_>, new: Option<&Value>) -> bool {
+pub(super) fn concerns(rule: &Value, admission: Admission<'_>, new: Option<&Value>) -> bool {
     let resource = &admission.hit.resource;
     let any = |key: &str, value: &str| {
         items(rule, &[key])
@@ -204,6 +210,14 @@ fn concerns(rule: &Value, admission: Admission<'_>, new: Option<&Value>) -> bool
 }
 
 fn review(request_uid: &str, admission: Admission<'_>, new: Option<&Value>) -> Value {
+    let mut request = request(request_uid, admission, new);
+    request["object"] = json!(new);
+    request["oldObject"] = json!(admission.old);
+    json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+}
+
+/// What is asked about a write, without the object.
+pub(super) fn request(request_uid: &str, admission: Admission<'_>, new: Option<&Value>) -> Value {
     let Admission {
         hit,
         caller,
@@ -225,8 +239,6 @@ fn review(request_uid: &str, admission: Admission<'_>, new: Option<&Value>) -> V
         "name": about.map(name).unwrap_or_default(),
         "operation": admission.operation(new),
         "userInfo": {"username": caller.identity.user, "groups": caller.identity.all_groups()},
-        "object": new,
-        "oldObject": old,
         "dryRun": options.dry_run,
         "options": Value::Null,
     });
@@ -238,7 +250,33 @@ fn review(request_uid: &str, admission: Admission<'_>, new: Option<&Value>) -> V
     if !inside.is_empty() {
         request["namespace"] = json!(inside);
     }
-    json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    request
+}
+
+/// Whether the `matchConditions` of a webhook hold.
+fn conditions_hold(webhook: &Value, admission: Admission<'_>, new: Option<&Value>) -> Result<bool, Failure> {
+    let conditions = conditions(webhook, &["matchConditions"]);
+    if conditions.is_empty() {
+        return Ok(true);
+    }
+    let request = request("", admission, new);
+    let (now, old) = (
+        new.map(|new| whole(admission, new)),
+        admission.old.map(|old| whole(admission, old)),
+    );
+    let subject = Subject {
+        object: now.as_ref(),
+        old: old.as_ref(),
+        request: &request,
+        namespace: None,
+        params: None,
+    };
+    let fails = text(webhook, &["failurePolicy"]) != "Ignore";
+    policies::conditions_hold(&conditions, &[], subject, fails).map_err(|why| {
+        let resource = &admission.hit.resource;
+        let about = new.or(admission.old).map(name).unwrap_or_default();
+        Failure::forbidden(&resource.full_name(), about, &why)
+    })
 }
 
 /// Sends a review and reads the answer. The words are for the person whose write fails by it.

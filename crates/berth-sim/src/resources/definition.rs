@@ -8,7 +8,7 @@ use super::{Described, Generation, Resource, TYPES, Version, version_rank};
 use crate::{
     failure::Cause,
     object::{as_map, at, entry_map, items, name, text},
-    schema::{Schema, Type},
+    schema::{Schema, Type, check_rules},
     table::Columns,
 };
 
@@ -198,7 +198,12 @@ pub(crate) fn check_definition(definition: &Value) -> Vec<Cause> {
                         "must be object at the root",
                     ));
                 }
+                let before = causes.len();
                 check_structure(schema, &field, &mut causes);
+                // Rules are looked at where the schema makes sense.
+                if causes.len() == before {
+                    check_rules(schema, &field, &mut causes);
+                }
             }
         }
     }

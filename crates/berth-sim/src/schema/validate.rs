@@ -11,20 +11,10 @@ use crate::failure::Cause;
 pub(crate) fn validate(schema: &Schema, value: &Value, path: &str) -> Vec<Cause> {
     let mut causes = Vec::new();
     check(schema, value, path, &mut causes);
-    if !causes.is_empty() && path.is_empty() && has_rules(schema) {
+    if !causes.is_empty() && path.is_empty() && schema.ruled {
         causes.push(Cause::rules_not_checked());
     }
     causes
-}
-
-fn has_rules(schema: &Schema) -> bool {
-    let own = schema.checks.as_ref().is_some_and(|checks| !checks.rules.is_empty());
-    let below = schema
-        .properties
-        .values()
-        .chain(&schema.additional)
-        .chain(&schema.items);
-    own || below.into_iter().any(|schema| has_rules(schema))
 }
 
 fn check(schema: &Schema, value: &Value, path: &str, causes: &mut Vec<Cause>) {

@@ -9,6 +9,7 @@
 mod ignition;
 mod kube_rs;
 mod kubectl;
+mod policies;
 mod program;
 mod promises;
 mod restart;

@@ -263,39 +263,3 @@ async fn webhooks_that_cannot_be_asked() {
         .unwrap();
     nodes.create(&PostParams::default(), &node("two")).await.unwrap();
 }
-
-/// Policies are kept and shown. Nothing here runs them.
-#[tokio::test(flavor = "multi_thread")]
-async fn policies_are_kept() {
-    let cluster = Cluster::new(options());
-    for (kind, plural, spec) in [
-        (
-            "MutatingAdmissionPolicy",
-            "mutatingadmissionpolicies",
-            json!({"reinvocationPolicy": "Never", "mutations": []}),
-        ),
-        (
-            "MutatingAdmissionPolicyBinding",
-            "mutatingadmissionpolicybindings",
-            json!({"policyName": "p"}),
-        ),
-        (
-            "ValidatingAdmissionPolicy",
-            "validatingadmissionpolicies",
-            json!({"validations": [{"expression": "false"}]}),
-        ),
-        (
-            "ValidatingAdmissionPolicyBinding",
-            "validatingadmissionpolicybindings",
-            json!({"policyName": "p", "validationActions": ["Deny"]}),
-        ),
-    ] {
-        let policy = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": "p"}, "spec": spec,
-        });
-        cluster.apply(&policy).await.unwrap();
-        let kept = cluster.objects("admissionregistration.k8s.io", "v1", plural);
-        assert_eq!(kept.len(), 1, "{kind}");
-        assert_eq!(kept[0]["metadata"]["name"], "p");
-    }
-}
