@@ -13,6 +13,7 @@
 mod engine;
 mod health;
 mod metrics;
+mod news;
 mod policies;
 mod pools;
 mod state;

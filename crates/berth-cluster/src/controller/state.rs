@@ -8,7 +8,10 @@ use kube::ResourceExt as _;
 use serde_json::Value;
 
 use self::berths::Berths;
-use super::watches::{Change, Definition, Seen};
+use super::{
+    news::{Versioned as _, lacking},
+    watches::{Change, Definition, Seen},
+};
 use crate::{
     api::Berth,
     bootstrap::Binding,
@@ -174,13 +177,7 @@ impl State {
         match seen {
             Seen::All(all) => {
                 self.synced.nodes = true;
-                let names: BTreeSet<&str> = all.iter().map(|node| node.name.as_str()).collect();
-                let gone: Vec<String> = self
-                    .nodes
-                    .keys()
-                    .filter(|name| !names.contains(name.as_str()))
-                    .cloned()
-                    .collect();
+                let gone = lacking(self.nodes.keys(), &all);
                 for node in all {
                     self.node(node);
                 }
@@ -193,7 +190,7 @@ impl State {
             Seen::One(node) => self.node(node),
             Seen::Gone(node) => {
                 // An old object's end says nothing about the one that has its name now.
-                let current = self.nodes.get(&node.name).is_none_or(|known| known.uid == node.uid);
+                let current = self.nodes.get(&node.name).is_none_or(|known| known.is_same(&node));
                 if current {
                     self.nodes.remove(&node.name);
                     self.node_gone(node);
@@ -211,7 +208,7 @@ impl State {
     pub(super) fn node(&mut self, node: NodeView) {
         let name = node.name.clone();
         match self.nodes.get_mut(&name) {
-            Some(known) if known.uid == node.uid && is_older(&node.resource_version, &known.resource_version) => {}
+            Some(known) if node.is_outdated_by(known) => {}
             Some(known) => {
                 let mut same = known.clone();
                 same.resource_version.clone_from(&node.resource_version);
@@ -231,7 +228,7 @@ impl State {
     /// Berth is left to its watch.
     pub(super) fn written(&mut self, node: Option<NodeView>, berth: Option<Berth>) {
         if let Some(node) = node
-            && self.gone.get(&node.name).is_none_or(|gone| gone.uid != node.uid)
+            && self.gone.get(&node.name).is_none_or(|gone| !gone.is_same(&node))
         {
             self.node(node);
         }
@@ -239,7 +236,7 @@ impl State {
             && self
                 .berths
                 .get(&berth.name_any())
-                .is_some_and(|known| known.uid() == berth.uid())
+                .is_some_and(|known| known.is_same(&berth))
         {
             self.berth(berth);
         }
@@ -250,13 +247,7 @@ impl State {
             Seen::All(all) => {
                 self.synced.berths = true;
                 self.berths_changed = true;
-                let names: BTreeSet<String> = all.iter().map(|berth| berth.name_any()).collect();
-                let gone: Vec<String> = self
-                    .berths
-                    .names()
-                    .filter(|name| !names.contains(*name))
-                    .cloned()
-                    .collect();
+                let gone = lacking(self.berths.names(), &all);
                 for berth in all {
                     self.berth(*berth);
                 }
@@ -272,8 +263,7 @@ impl State {
     /// Takes a Berth as a watch or a write shows it.
     pub(super) fn berth(&mut self, berth: Berth) {
         if let Some(known) = self.berths.get(&berth.name_any()) {
-            let version = |berth: &Berth| berth.resource_version().unwrap_or_default();
-            if known.uid() == berth.uid() && is_older(&version(&berth), &version(known)) {
+            if berth.is_outdated_by(known) {
                 return;
             }
             if known.spec == berth.spec && known.status == berth.status && same_metadata(known, &berth) {
@@ -420,14 +410,6 @@ fn declares_the_same(before: Option<&Value>, after: Option<&Value>) -> bool {
         && ["/metadata/labels", "/metadata/annotations"]
             .iter()
             .all(|pointer| before.pointer(pointer) == after.pointer(pointer))
-}
-
-/// Compares two versions of one object. Kubernetes compares them as numbers too; what is no number is never older.
-pub(super) fn is_older(version: &str, than: &str) -> bool {
-    match (version.parse::<u128>(), than.parse::<u128>()) {
-        (Ok(version), Ok(than)) => version < than,
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use berth_pools::{MachineConfig, Membership};
 
 use crate::{
-    controller::{state::is_older, watches::Seen},
+    controller::{
+        news::{Versioned as _, lacking},
+        watches::Seen,
+    },
     pools::{BerthView, ConfigView, DrainRequest, MemberView, PoolView, RenderedView, references},
     view::NodeView,
 };
@@ -152,14 +155,7 @@ impl PoolState {
         match seen {
             Seen::All(all) => {
                 self.synced.nodes = true;
-                let names: BTreeSet<&str> = all.iter().map(|node| node.name.as_str()).collect();
-                let gone: Vec<String> = self
-                    .members
-                    .keys()
-                    .filter(|name| !names.contains(name.as_str()))
-                    .cloned()
-                    .collect();
-                for name in gone {
+                for name in lacking(self.members.keys(), &all) {
                     self.node_gone(&name);
                 }
                 for node in all {
@@ -169,7 +165,7 @@ impl PoolState {
             Seen::One(node) => self.node(node),
             Seen::Gone(node) => {
                 // An old object's end says nothing about the one that has its name now.
-                if self.members.get(&node.name).is_some_and(|known| known.uid == node.uid) {
+                if self.members.get(&node.name).is_some_and(|known| known.is_same(&node)) {
                     self.node_gone(&node.name);
                 }
             }
@@ -187,10 +183,7 @@ impl PoolState {
         let member = MemberView::from(node);
         let name = member.state.name.clone();
         let known = self.members.get(&name);
-        if let Some(known) = known
-            && known.uid == member.uid
-            && is_older(&member.resource_version, &known.resource_version)
-        {
+        if known.is_some_and(|known| member.is_outdated_by(known)) {
             return;
         }
         if known.is_none_or(|known| known.labels != member.labels) {
@@ -214,7 +207,7 @@ impl PoolState {
 
     /// Takes what the API server answered, if the watch knows the very object.
     pub(super) fn written(&mut self, node: NodeView) {
-        if self.members.get(&node.name).is_some_and(|known| known.uid == node.uid) {
+        if self.members.get(&node.name).is_some_and(|known| known.is_same(&node)) {
             self.node(node);
         }
     }
@@ -223,14 +216,7 @@ impl PoolState {
         match seen {
             Seen::All(all) => {
                 self.synced.pools = true;
-                let names: BTreeSet<&str> = all.iter().map(|pool| pool.name.as_str()).collect();
-                let gone: Vec<String> = self
-                    .pools
-                    .keys()
-                    .filter(|name| !names.contains(name.as_str()))
-                    .cloned()
-                    .collect();
-                for name in gone {
+                for name in lacking(self.pools.keys(), &all) {
                     self.pool_gone(&name);
                 }
                 for pool in all {
@@ -252,10 +238,7 @@ impl PoolState {
     /// Takes a pool as a watch or a write shows it.
     pub(super) fn pool(&mut self, pool: PoolView) {
         let known = self.pools.get(&pool.name);
-        if let Some(known) = known
-            && known.uid == pool.uid
-            && is_older(&pool.resource_version, &known.resource_version)
-        {
+        if known.is_some_and(|known| pool.is_outdated_by(known)) {
             return;
         }
         self.selectors_changed |= known.is_none_or(|known| !known.selects_as(&pool));
@@ -322,14 +305,7 @@ impl PoolState {
         match seen {
             Seen::All(all) => {
                 self.synced.berths = true;
-                let names: BTreeSet<&str> = all.iter().map(|berth| berth.name.as_str()).collect();
-                let gone: Vec<String> = self
-                    .berths
-                    .keys()
-                    .filter(|name| !names.contains(name.as_str()))
-                    .cloned()
-                    .collect();
-                for name in gone {
+                for name in lacking(self.berths.keys(), &all) {
                     self.berth_gone(&name);
                 }
                 for berth in all {
