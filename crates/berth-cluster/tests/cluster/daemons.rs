@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use berth_pools::{NodeState, annotation};
@@ -73,8 +74,14 @@ async fn work(client: Client, failing: Arc<Mutex<BTreeSet<String>>>) {
         let version = node.resource_version();
         writes.spawn(async move {
             let patch = Patch::Merge(json!({"metadata": {"resourceVersion": version, "annotations": annotations}}));
-            // A conflict means that another version is on its way here.
-            let _ = nodes.patch(&name, &PatchParams::default(), &patch).await;
+            // A conflict means that another version is on its way here. An API server that is too busy to answer is asked
+            // again, as a real daemon does: nothing else would make the node go on.
+            while let Err(error) = nodes.patch(&name, &PatchParams::default(), &patch).await {
+                if matches!(&error, kube::Error::Api(status) if status.is_conflict() || status.is_not_found()) {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
         });
         while writes.try_join_next().is_some() {}
     }
