@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The engine owns all state and runs in one task. It decides about a node when something about it changed, never twice
-//! at once about the same node, and only when every watch has been read to its end once.
+//! at once about the same node, and only when every watch has been read to its end once. Many nodes are looked at in
+//! parts, so that what the first ones need is written meanwhile.
 
 mod engine;
 mod health;
