@@ -222,6 +222,14 @@ impl Fleet {
         self.approves = approves;
     }
 
+    /// Says that a machine was installed in another way, so that it fetches no Ignition.
+    pub fn installed(&mut self, name: &str) {
+        let machine = self.by_name.get(name).and_then(|index| self.machines.get_mut(*index));
+        if let Some(machine) = machine {
+            machine.configured = true;
+        }
+    }
+
     /// Where machines fetch their Ignition at their first boot. Without one their disks are as they were given.
     pub fn fetch_from(&mut self, source: IgnitionSource) {
         self.ignition = Some(source);

@@ -50,4 +50,4 @@ pub use http::{ApiServer, ListenError};
 pub use journal::JournalError;
 pub use kubeconfig::kubeconfig;
 pub use machine::{Disk, FetchError, IgnitionError, IgnitionSource};
-pub use scenario::{ScenarioError, play};
+pub use scenario::{ScenarioError, Statement, perform, play, statements};

@@ -8,7 +8,8 @@
 //! 210s   show
 //! ```
 //!
-//! The transcript is everything that happened, with its time. The same text and seed give the same transcript.
+//! Without Berth the transcript is everything that happened, with its time. The same text and seed give the same transcript.
+//! Who plays scenarios with Berth reads [`statements`], and leaves to [`perform`] what is not Berth's.
 
 use berth_labels::{Flavour, Label, LabelSet};
 use jiff::Timestamp;
@@ -32,10 +33,65 @@ pub struct ScenarioError {
     pub problem: String,
 }
 
-/// Plays a scenario on a new cluster and gives its transcript.
+/// One line of a scenario that says something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement<'a> {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// When it happens, in seconds from the start; without it, after the line before.
+    pub at: Option<i64>,
+    /// What happens.
+    pub words: Vec<&'a str>,
+}
+
+impl Statement<'_> {
+    /// Says what is wrong with this line.
+    pub fn error(&self, problem: impl Into<String>) -> ScenarioError {
+        ScenarioError {
+            line: self.line,
+            problem: problem.into(),
+        }
+    }
+
+    /// How many seconds have to pass before it happens, if so many have passed.
+    pub fn wait(&self, elapsed: i64) -> Result<i64, ScenarioError> {
+        let at = self.at.unwrap_or(elapsed);
+        let wait = at.checked_sub(elapsed).filter(|wait| *wait >= 0);
+        wait.ok_or_else(|| self.error(format!("{at}s is past already; lines are in the order of time")))
+    }
+}
+
+/// Reads a scenario: a line is a time, which may be left out, and words; `#` begins a comment.
+pub fn statements(text: &str) -> Result<Vec<Statement<'_>>, ScenarioError> {
+    let mut statements = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let mut words: Vec<&str> = line
+            .split_whitespace()
+            .take_while(|word| !word.starts_with('#'))
+            .collect();
+        let line = index.saturating_add(1);
+        let timed = words
+            .first()
+            .is_some_and(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+        let at = if timed {
+            let time = seconds(words.remove(0)).map_err(|problem| ScenarioError { line, problem })?;
+            Some(time)
+        } else {
+            None
+        };
+        if timed || !words.is_empty() {
+            statements.push(Statement { line, at, words });
+        }
+    }
+    Ok(statements)
+}
+
+/// Plays a scenario on a new cluster, without Berth, and gives its transcript.
 pub async fn play(text: &str, seed: u64) -> Result<String, ScenarioError> {
     let time = SimulatedTime::starting_at(Timestamp::UNIX_EPOCH);
-    let flavour = if text.lines().any(|line| line.trim() == "flavour openshift") {
+    let statements = statements(text)?;
+    let openshift = ["flavour", "openshift"];
+    let flavour = if statements.iter().any(|statement| statement.words == openshift) {
         Flavour::Openshift
     } else {
         Flavour::Upstream
@@ -44,39 +100,18 @@ pub async fn play(text: &str, seed: u64) -> Result<String, ScenarioError> {
     options.flavour = flavour;
     let mut fleet = Fleet::new(Cluster::new(options), time, flavour, seed);
     let mut transcript = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let words: Vec<&str> = line
-            .split_whitespace()
-            .take_while(|word| !word.starts_with('#'))
-            .collect();
-        play_line(&mut fleet, &words).await.map_err(|problem| ScenarioError {
-            line: index.saturating_add(1),
-            problem,
-        })?;
+    for statement in &statements {
+        fleet.run(statement.wait(fleet.elapsed())?).await;
+        match statement.words.as_slice() {
+            ["flavour", "upstream" | "openshift"] => {}
+            words => perform(&mut fleet, words)
+                .await
+                .map_err(|problem| statement.error(problem))?,
+        }
         transcript.extend(fleet.take_transcript());
     }
     transcript.push(String::new());
     Ok(transcript.join("\n"))
-}
-
-async fn play_line(fleet: &mut Fleet, words: &[&str]) -> Result<(), String> {
-    match words {
-        [] | ["flavour", "upstream" | "openshift"] => Ok(()),
-        ["approve-all"] => {
-            fleet.approve_all(true);
-            Ok(())
-        }
-        ["machine", name, rest @ ..] => add_machine(fleet, name, rest),
-        [time, statement @ ..] => {
-            let at = seconds(time)?;
-            let wait = at
-                .checked_sub(fleet.elapsed())
-                .filter(|wait| *wait >= 0)
-                .ok_or_else(|| format!("{time} is past already; lines are in the order of time"))?;
-            fleet.run(wait).await;
-            play_statement(fleet, statement).await
-        }
-    }
 }
 
 fn add_machine(fleet: &mut Fleet, name: &str, rest: &[&str]) -> Result<(), String> {
@@ -102,16 +137,27 @@ fn add_machine(fleet: &mut Fleet, name: &str, rest: &[&str]) -> Result<(), Strin
     }
 }
 
-async fn play_statement(fleet: &mut Fleet, words: &[&str]) -> Result<(), String> {
+/// Does what one statement says, or says what is wrong with it.
+pub async fn perform(fleet: &mut Fleet, words: &[&str]) -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     match words {
+        ["machine", name, rest @ ..] => add_machine(fleet, name, rest),
+        ["approve-all"] => {
+            fleet.approve_all(true);
+            Ok(())
+        }
+        ["power-on", "all"] => {
+            let names: Vec<String> = fleet.names().map(str::to_owned).collect();
+            let mut powered = names.iter().map(|name| fleet.power_on(name));
+            powered.try_for_each(|done| done.map_err(|error| said(&error)))
+        }
         ["power-on", name] => fleet.power_on(name).map_err(|error| said(&error)),
         ["power-off", name] => fleet.power_off(name).map_err(|error| said(&error)),
         ["restart-kubelet", name] => fleet.restart_kubelet(name).await.map_err(|error| said(&error)),
         ["approve", name] => fleet.approve(name).await.map_err(|error| said(&error)),
         ["delete-node", name] => fleet.delete_node(name).await.map_err(|error| said(&error)),
         ["desire", name, config] => fleet.desire(name, config).await.map_err(|error| said(&error)),
-        ["preregister", name, labels] => fleet
+        ["make-node", name, labels] => fleet
             .preregister(name, &pairs(labels)?)
             .await
             .map_err(|error| said(&error)),
@@ -155,8 +201,8 @@ async fn play_statement(fleet: &mut Fleet, words: &[&str]) -> Result<(), String>
         }
         ["show"] | [] => show(fleet).map_err(|error| said(&error)),
         other => Err(format!(
-            "\"{}\" is not understood: use power-on, power-off, restart-kubelet, approve, preregister, label, \
-             write-labels, delete-node, desire, fail or show",
+            "\"{}\" is not understood: use machine, power-on, power-off, restart-kubelet, approve, approve-all, make-node, \
+             label, write-labels, delete-node, desire, fail or show",
             other.join(" ")
         )),
     }

@@ -157,7 +157,7 @@ impl Fleet {
         let hit = self.cluster.find("", "v1", "nodes")?;
         let map: serde_json::Map<String, serde_json::Value> =
             labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
-        self.tell("berth", &format!("makes Node {name}{}", listed(labels)));
+        self.tell("admin", &format!("makes Node {name}{}", listed(labels)));
         let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": map}});
         self.cluster
             .create(&hit, "", node, &WriteOptions::default(), &Self::administrator())

@@ -1,6 +1,5 @@
 //! The embedded API as its clients see it.
 #![expect(
-    clippy::panic,
     clippy::unwrap_used,
     clippy::print_stderr,
     reason = "these are tests: helpers may fail them, and tell what did not run"
@@ -11,7 +10,6 @@ mod kube_rs;
 mod kubectl;
 mod policies;
 mod program;
-mod promises;
 mod restart;
 mod scenarios;
 mod webhooks;

@@ -41,7 +41,7 @@ async fn what_is_wrong_is_told_with_its_line() {
     }
     let unknown = play("0s dance", 1).await.unwrap_err().to_string();
     assert!(
-        unknown.starts_with("line 1: \"dance\" is not understood: use power-on"),
+        unknown.starts_with("line 1: \"dance\" is not understood: use machine"),
         "{unknown}"
     );
 }

@@ -19,7 +19,7 @@ Examples:
   berth up
   berth up --machines 500 --once
   berth up --without-berth --once
-  berth up --scenario scenario.txt"
+  berth up --scenario bad-morning.txt"
 )]
 pub(crate) struct UpArgs {
     /// File or folder with the site's documents; repeatable. Without it, the example that is inside the program
@@ -30,12 +30,15 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "N")]
     pub(crate) machines: Option<usize>,
 
-    /// Also count what the same machines cost when they are labelled after they joined
+    /// Also count what the same machines cost when they are labelled after they joined; a scenario is played without Berth
     #[arg(long)]
     pub(crate) without_berth: bool,
 
-    /// Play a scenario on simulated machines, print its transcript and end
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "machines", "without_berth"])]
+    /// Play a scenario on the site, print its transcript and end
+    ///
+    /// The site's machines are there and switched off. Exit status 1 says that something which the scenario waits for did
+    /// not become true. docs/reference/scenarios.md has the words of scenarios.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["once"])]
     pub(crate) scenario: Option<PathBuf>,
 
     /// Port of the embedded API on 127.0.0.1; 0 takes any free one

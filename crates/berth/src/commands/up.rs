@@ -3,15 +3,16 @@
 mod comparison;
 mod example;
 mod run;
+mod scenario;
 mod services;
 mod view;
 mod world;
 
-use std::{fs, io::Read};
+use std::io::Read;
 
 use berth_sim::play;
 
-use self::world::World;
+use self::{scenario::Scenario, world::World};
 use crate::{args::UpArgs, exit::Exit, failure::Failure, input, output::Printer, site::Loaded};
 
 /// The same scenario gives the same transcript.
@@ -23,13 +24,13 @@ pub(crate) fn run(args: &UpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>
         .enable_all()
         .build()
         .map_err(Failure::Runtime)?;
-    if let Some(file) = &args.scenario {
-        let text =
-            fs::read_to_string(file).map_err(|error| Failure::Unusable(format!("{}: {error}", file.display())))?;
-        let transcript = runtime
-            .block_on(play(&text, SEED))
-            .map_err(|error| Failure::Unusable(format!("{}: {error}", file.display())))?;
-        printer.data(&transcript)?;
+    let scenario = match &args.scenario {
+        Some(file) => Some(Scenario::read(file)?),
+        None => None,
+    };
+    if let Some(scenario) = scenario.as_ref().filter(|_| args.without_berth) {
+        let transcript = runtime.block_on(play(&scenario.text, SEED));
+        printer.data(&transcript.map_err(|error| scenario.failure(&error))?)?;
         return Ok(Exit::Done);
     }
     let mut texts = if args.paths.is_empty() {
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &UpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>
         input::read_text(&args.paths, stdin).map_err(Failure::Input)?
     };
     let names = world::machine_names(&Loaded::from_texts(texts.clone()), args.machines, &mut texts);
-    if names.is_empty() {
+    if names.is_empty() && scenario.is_none() {
         return Err(Failure::Argument {
             message: "no machine of the site has a pool, so that none can boot".to_owned(),
             hint: Some("`berth resolve` says why; `--machines N` adds machines of the pool worker".to_owned()),
@@ -46,6 +47,9 @@ pub(crate) fn run(args: &UpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>
     }
     runtime.block_on(async {
         let world = World::start(args, texts, names).await?;
-        world.run(args, printer).await
+        match &scenario {
+            Some(scenario) => scenario.play(world, printer).await,
+            None => world.run(args, printer).await,
+        }
     })
 }

@@ -112,6 +112,81 @@ fn what_keeps_it_from_starting_is_said() {
     assert!(outcome.stderr.contains("TMPDIR"), "{}", outcome.stderr);
 }
 
+/// Every promise, played by the command that people type. The transcripts stand beside the scenarios.
+#[test]
+fn scenarios_with_berth() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scenarios");
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .filter_map(|entry| {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            name.strip_suffix(".txt").map(str::to_owned)
+        })
+        .collect();
+    names.sort();
+    assert!(names.len() >= 11, "{names:?}");
+    for name in names {
+        let outcome = crate::run::at_root(&format!(
+            "up -f examples/scenarios/pools.yaml --scenario examples/scenarios/{name}.txt"
+        ));
+        assert_eq!(outcome.exit, 0, "{outcome}");
+        insta::with_settings!({prepend_module_to_snapshot => false, omit_expression => true, snapshot_path => folder}, {
+            insta::assert_snapshot!(name, outcome.stdout);
+        });
+    }
+}
+
+/// The machines of the example are there without being named; without Berth the same words say what machines do alone.
+#[test]
+fn scenarios_of_all_kinds() {
+    let folder = Folder::new();
+    let play = |text: &str, more: &str| {
+        folder.write("s.txt", text);
+        folder.line(&format!("up --scenario s.txt {more}"))
+    };
+    let shown = play(
+        "power-on all\nuntil atlngamai01 Occupied\nuntil atlngamai01 in-sync\nshow atlngamai01\n",
+        "",
+    );
+    assert_eq!(shown.exit, 0, "{shown}");
+    assert!(
+        shown.stdout.contains("Berth atlngamai01: Occupied, pool infra"),
+        "{shown}"
+    );
+    let alone = play(
+        "machine w1 site=paris\napprove-all\n0s power-on w1\n3m show\n",
+        "--without-berth",
+    );
+    assert_eq!(alone.exit, 0, "{alone}");
+    assert!(
+        alone.stdout.contains("w1     kubelet makes its Node with site=paris"),
+        "{alone}"
+    );
+    for (text, exit, words) in [
+        (
+            "until atlngamai01 ready\n",
+            1,
+            "line 1: atlngamai01 never was \"ready\"",
+        ),
+        (
+            "\nuntil atlngamai01 happy\n",
+            2,
+            "line 2: \"happy\" is no condition: use Reserved",
+        ),
+        ("5s dance\n", 2, "line 1: \"dance\" is not understood: use machine"),
+        ("9s show\n3s show\n", 2, "line 2: 3s is past already"),
+        ("5x show\n", 2, "line 1: \"5x\" is no time such as 90s"),
+        ("machine atlngamai01\n", 2, "there is a machine atlngamai01 already"),
+        ("berth w9 taint:a\n", 2, "\"taint:a\" is no taint"),
+        ("pass soon\n", 2, "\"soon\" is no time"),
+        ("delete-berth w9\n", 2, "line 1: "),
+    ] {
+        let outcome = play(text, "");
+        assert_eq!(outcome.exit, exit, "{text}: {outcome}");
+        assert!(outcome.stderr.contains(words), "{text}: {outcome}");
+    }
+}
+
 fn signal(child: &Child, name: &str) {
     let kill = Command::new("kill")
         .arg(format!("-{name}"))

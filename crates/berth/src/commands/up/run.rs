@@ -106,15 +106,7 @@ impl World {
             self.show(args, &mut audience, printer, false)?;
         }
         self.show(args, &mut audience, printer, true)?;
-        self.end(settled, printer).await
-    }
-
-    /// Ends everything in order: controllers first, then what they talk to.
-    async fn end(self, settled: bool, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-        self.stop.cancel();
-        self.services.stop();
-        let _ = tokio::time::timeout(Duration::from_secs(3), self.controllers).await;
-        self.server.stop().await;
+        self.end().await;
         if !settled {
             printer.data("Ended before all machines were in their places.\n")?;
         }

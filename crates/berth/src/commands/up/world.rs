@@ -4,6 +4,7 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use berth_cluster::{
@@ -36,6 +37,8 @@ const TOKEN: &str = "administrator";
 const ADMIN: &str = "the embedded cluster";
 /// Machines that were added beyond those of the site belong here.
 const EXTRA_POOL: &str = "worker";
+/// So long controllers may take to end.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The names of the machines that boot. Machines beyond those of the site get a Berth document.
 pub(super) fn machine_names(loaded: &Loaded, wanted: Option<usize>, texts: &mut Vec<(String, String)>) -> Vec<String> {
@@ -98,10 +101,18 @@ pub(super) struct World {
     pub(super) fleet: Fleet,
     pub(super) machines: Vec<Placed>,
     pub(super) kubeconfig: PathBuf,
-    pub(super) controllers: JoinHandle<Result<(), controller::RunError>>,
+    pub(super) client: Client,
     pub(super) services: Services,
-    pub(super) stop: CancellationToken,
+    controllers: Controllers,
     _folder: TempDir,
+}
+
+/// The controllers, which may be stopped and started again, and what they need for that.
+struct Controllers {
+    time: SimulatedTime,
+    flavour: Flavour,
+    objects: Vec<Value>,
+    running: Option<(JoinHandle<Result<(), controller::RunError>>, CancellationToken)>,
 }
 
 pub(super) fn unusable(error: impl std::fmt::Display) -> Failure {
@@ -163,17 +174,7 @@ impl World {
             flavour,
         )
         .await?;
-        let mut options = Options::new(time.clock());
-        options.approve = true;
-        options.flavour = flavour;
-        options.documents = Some(documents::of_repository(
-            objects,
-            Arc::clone(&services.repository),
-            FlavourArg::default(),
-        ));
-        let stop = CancellationToken::new();
-        let controllers = tokio::spawn(controller::run(client, options, stop.clone()));
-        let mut fleet = Fleet::new(cluster, time, flavour, 1);
+        let mut fleet = Fleet::new(cluster, time.clone(), flavour, 1);
         fleet.fetch_from(source);
         for name in &names {
             let habits = Habits {
@@ -181,24 +182,71 @@ impl World {
                 ..Habits::default()
             };
             fleet.add(name, Disk::image(), habits);
-            let token = machine_token(name)?;
-            let mut secret = serde_json::to_value(&token.secret).map_err(unusable)?;
-            secret["apiVersion"] = json!("v1");
-            secret["kind"] = json!("Secret");
-            fleet.cluster().apply(&secret).await.map_err(unusable)?;
-            fleet.bootstrap_with(name, token.token.split('.').next().unwrap_or_default());
+            give_token(&mut fleet, name).await?;
         }
-        Ok(Self {
+        let mut world = Self {
             server,
             fleet,
             machines,
             kubeconfig: kubeconfig_path,
-            controllers,
+            client,
             services,
-            stop,
+            controllers: Controllers {
+                time,
+                flavour,
+                objects,
+                running: None,
+            },
             _folder: folder,
-        })
+        };
+        world.start_controllers();
+        Ok(world)
     }
+
+    /// Starts the controllers, unless they run.
+    pub(super) fn start_controllers(&mut self) {
+        let controllers = &mut self.controllers;
+        if controllers.running.is_some() {
+            return;
+        }
+        let mut options = Options::new(controllers.time.clock());
+        options.approve = true;
+        options.flavour = controllers.flavour;
+        options.documents = Some(documents::of_repository(
+            controllers.objects.clone(),
+            Arc::clone(&self.services.repository),
+            FlavourArg::default(),
+        ));
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(controller::run(self.client.clone(), options, stop.clone()));
+        controllers.running = Some((task, stop));
+    }
+
+    /// Stops the controllers, and waits for them as long as people would.
+    pub(super) async fn stop_controllers(&mut self) {
+        if let Some((task, stop)) = self.controllers.running.take() {
+            stop.cancel();
+            let _ = tokio::time::timeout(PATIENCE, task).await;
+        }
+    }
+
+    /// Ends everything in order: controllers first, then what they talk to.
+    pub(super) async fn end(mut self) {
+        self.services.stop();
+        self.stop_controllers().await;
+        self.server.stop().await;
+    }
+}
+
+/// Gives a machine a bootstrap token that nobody else can use.
+pub(super) async fn give_token(fleet: &mut Fleet, name: &str) -> Result<(), Failure> {
+    let token = machine_token(name)?;
+    let mut secret = serde_json::to_value(&token.secret).map_err(unusable)?;
+    secret["apiVersion"] = json!("v1");
+    secret["kind"] = json!("Secret");
+    fleet.cluster().apply(&secret).await.map_err(unusable)?;
+    fleet.bootstrap_with(name, token.token.split('.').next().unwrap_or_default());
+    Ok(())
 }
 
 fn no_folder(folder: &Path, error: &std::io::Error) -> Failure {
