@@ -2,10 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde_json::Value as Json;
+
 use crate::{
     error::{EvalError, EvalErrorKind},
     functions, operators,
-    syntax::{Comprehension, Expr, Kind, Macro},
+    syntax::{Comprehension, Expr, Kind, Macro, Operator},
     value::{Key, List, Message, Value},
 };
 
@@ -17,6 +19,12 @@ pub trait Names {
     /// The value of a field of a name, for names whose fields are made when they are asked for. `None` for all others.
     fn field(&self, name: &str, field: &str) -> Option<Result<Value, EvalError>> {
         let _ = (name, field);
+        None
+    }
+
+    /// The JSON value of a name, if that is what it stands for. Of a large object only what is asked for is looked at then.
+    fn json(&self, name: &str) -> Option<&Json> {
+        let _ = name;
         None
     }
 }
@@ -111,7 +119,13 @@ impl<'a> Evaluation<'a> {
             Kind::Or(operands) => self.logic(operands, true),
             Kind::Chain(first, rest) => {
                 let mut left = self.value(first)?;
-                for (operator, expr) in rest {
+                for (operator, _, expr) in rest {
+                    if *operator == Operator::In
+                        && let Some(Json::Object(map)) = self.place(expr)?
+                    {
+                        left = Value::Bool(matches!(&left, Value::Text(key) if map.contains_key(&**key)));
+                        continue;
+                    }
                     let right = self.value(expr)?;
                     self.pay(operators::size_of(&left) / 10)?;
                     left = operators::apply(*operator, &left, &right)?;
@@ -127,6 +141,39 @@ impl<'a> Evaluation<'a> {
             Kind::Map(entries) => self.map(entries),
             Kind::Message(name, fields) => self.message(name, fields),
             Kind::Comprehension(comprehension) => self.comprehension(comprehension),
+        }
+    }
+
+    /// The place in a JSON value that an expression names: fields and items of a name, and nothing else.
+    fn place(&mut self, expr: &Expr) -> Result<Option<&'a Json>, EvalError> {
+        match &expr.kind {
+            Kind::Name(name) if !self.bound.iter().any(|(bound, _)| bound == name) => Ok(self.names.json(name)),
+            Kind::Select {
+                operand,
+                field,
+                optional: false,
+            } => match self.place(operand)? {
+                Some(Json::Object(map)) => {
+                    self.pay(1)?;
+                    map.get(&**field).map(Some).ok_or_else(|| EvalError::no_key(field))
+                }
+                Some(_) => Err(EvalError::no_overload()),
+                None => Ok(None),
+            },
+            Kind::Index {
+                operand,
+                index,
+                optional: false,
+            } => match self.place(operand)? {
+                Some(Json::Object(map)) => match self.value(index)? {
+                    Value::Text(key) => map.get(&*key).map(Some).ok_or_else(|| EvalError::no_key(&key)),
+                    other if other.as_key().is_some() => Err(EvalError::no_key(shown(&other))),
+                    _ => Err(EvalError::no_overload()),
+                },
+                // Lists are short, and have kinds of indices.
+                _ => Ok(None),
+            },
+            _ => Ok(None),
         }
     }
 
@@ -158,6 +205,17 @@ impl<'a> Evaluation<'a> {
                 value
             };
         }
+        if let Some(whole) = self.place(operand)? {
+            let found = match whole {
+                Json::Object(map) => map.get(&**field).map(Value::of_json),
+                _ => return Err(EvalError::no_overload()),
+            };
+            return if optional {
+                Ok(Value::optional(found))
+            } else {
+                found.ok_or_else(|| EvalError::no_key(field))
+            };
+        }
         let operand = self.value(operand)?;
         match operand {
             // A chain that begins optional stays so.
@@ -174,6 +232,12 @@ impl<'a> Evaluation<'a> {
         if let Some(value) = self.made_field(operand, field) {
             return value.map(|_| Value::Bool(true));
         }
+        if let Some(whole) = self.place(operand)? {
+            return match whole {
+                Json::Object(map) => Ok(Value::Bool(map.contains_key(&**field))),
+                _ => Err(EvalError::no_overload()),
+            };
+        }
         let there = match self.value(operand)? {
             Value::Optional(None) => false,
             Value::Optional(Some(inner)) => member(&inner, field)?.is_some(),
@@ -183,6 +247,19 @@ impl<'a> Evaluation<'a> {
     }
 
     fn index(&mut self, operand: &Expr, index: &Expr, optional: bool) -> Outcome {
+        if let Some(Json::Object(map)) = self.place(operand)? {
+            let index = self.value(index)?;
+            let found = match (&index, index.as_key()) {
+                (Value::Text(key), _) => map.get(&**key).map(Value::of_json),
+                (_, Some(_)) => None,
+                (_, None) => return Err(EvalError::no_overload()),
+            };
+            return if optional {
+                Ok(Value::optional(found))
+            } else {
+                found.ok_or_else(|| EvalError::no_key(shown(&index)))
+            };
+        }
         let operand = self.value(operand)?;
         let index = self.value(index)?;
         match operand {

@@ -205,7 +205,7 @@ impl Parser<'_> {
             }
             Kind::And(operands) | Kind::Or(operands) => operands.iter().map(below).max().unwrap_or_default(),
             Kind::Chain(first, rest) => {
-                let rest = rest.iter().map(|(_, expr)| below(expr)).max().unwrap_or_default();
+                let rest = rest.iter().map(|(_, _, expr)| below(expr)).max().unwrap_or_default();
                 below(first).max(rest)
             }
             Kind::Choice(parts) => below(&parts.0).max(below(&parts.1)).max(below(&parts.2)),
@@ -295,8 +295,9 @@ impl Parser<'_> {
         while let Some((found, operator)) = self.operator()
             && found == rank
         {
+            let at = self.at();
             self.step();
-            rest.push((operator, self.operators(rank + 1)?));
+            rest.push((operator, at, self.operators(rank + 1)?));
         }
         if rest.is_empty() {
             return Ok(first);

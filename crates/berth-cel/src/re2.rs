@@ -7,13 +7,13 @@ use regex::Regex;
 /// Patterns longer than this are refused, as a guard.
 const LONGEST: usize = 16 * 1024;
 
-/// Reads a pattern; words for what is wrong otherwise.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+/// Reads a pattern as the API server does, in the language of RE2; words for what is wrong otherwise.
+pub fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > LONGEST {
         return Err("expression too large".to_owned());
     }
     regex::RegexBuilder::new(&translated(pattern))
-        .size_limit(1 << 20)
+        .size_limit(10 << 20)
         .build()
         .map_err(|_| format!("error parsing regexp: invalid pattern: `{pattern}`"))
 }
@@ -126,6 +126,7 @@ mod tests {
             (r"^[[:alpha:]]+$", "ab", "1"),
             (r"^[a&&b]+$", "a&b", "c"),
             (r"^\Qa.b\E$", "a.b", "axb"),
+            (r"^(?i)[^][ ()\\<>]+$", "A-b", "a]b"),
         ] {
             let compiled = compile(pattern).unwrap();
             assert!(compiled.is_match(yes), "{pattern} {yes}");

@@ -66,8 +66,8 @@ pub(crate) enum Kind {
     Negative(Box<Expr>),
     And(Vec<Expr>),
     Or(Vec<Expr>),
-    /// Operators of one rank, from left to right.
-    Chain(Box<Expr>, Vec<(Operator, Expr)>),
+    /// Operators of one rank with their places, from left to right.
+    Chain(Box<Expr>, Vec<(Operator, usize, Expr)>),
     Choice(Box<(Expr, Expr, Expr)>),
     /// `true` before an item that is left out if it is an empty optional.
     List(Vec<(bool, Expr)>),

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::{EvalErrorKind, Program, Value};
+use crate::{EvalError, EvalErrorKind, Names, Program, Type, Value};
 
 fn names() -> BTreeMap<String, Value> {
     let object = json!({
@@ -16,20 +16,40 @@ fn names() -> BTreeMap<String, Value> {
     ])
 }
 
+/// The same names, as JSON.
+struct Lazy(serde_json::Value);
+
+impl Names for Lazy {
+    fn value(&self, name: &str) -> Option<Result<Value, EvalError>> {
+        names().get(name).cloned().map(Ok)
+    }
+
+    fn json(&self, name: &str) -> Option<&serde_json::Value> {
+        (name == "object").then_some(&self.0)
+    }
+}
+
+/// Evaluates, and sees that it makes no difference whether the names are values or JSON.
 fn evaluate(text: &str) -> Result<Value, String> {
+    let eager = evaluate_with(text, &names());
+    let object = names().get("object").and_then(Value::to_json).unwrap();
+    let lazy = evaluate_with(text, &Lazy(object));
+    assert_eq!(format!("{eager:?}"), format!("{lazy:?}"), "{text}");
+    eager
+}
+
+fn evaluate_with(text: &str, names: &dyn Names) -> Result<Value, String> {
     let program =
         Program::compile(text, &["object", "nothing", "Object", "JSONPatch"]).map_err(|error| error.to_string())?;
     let mut budget = 100_000;
-    program
-        .evaluate(&names(), &mut budget)
-        .map_err(|error| error.to_string())
+    program.evaluate(names, &mut budget).map_err(|error| error.to_string())
 }
 
 #[test]
 fn expressions_that_hold() {
     for text in [
         "1 + 2 * 3 == 7 && (1 + 2) * 3 == 9 && -3 % 2 == -1 && 7 / 2 == 3",
-        "1 == 1.0 && 1u == 1 && 2 > 1.5 && 1 in [1.0] && !(1 == '1')",
+        "dyn(1) == 1.0 && dyn(1u) == 1 && 2 > 1.5 && dyn(1) in [1.0] && !(dyn(1) == '1')",
         r#"'a\'b' == "a'b" && r'\d' == '\\d' && '''x''' == 'x' && 'é'.size() == 1 && b'\xff' == b'\377'"#,
         "has(object.metadata.labels) && !has(object.metadata.annotations) && object.metadata.labels['example.com/b'] == 'x'",
         "'a' in object.metadata.labels && !('c' in object.metadata.labels)",
@@ -93,7 +113,7 @@ fn evaluations_fail_in_the_words_of_the_api_server() {
         ("1 / 0 == 1", "division by zero"),
         ("1 % 0 == 1", "modulus by zero"),
         ("9223372036854775807 + 1 == 0", "integer overflow"),
-        ("object.metadata.name + 1 == ''", "no such overload"),
+        ("object.metadata.name + 1 == 2", "no such overload"),
         ("'a'.substring(3) == ''", "index out of range: 3"),
         ("optional.none().value() == 1", "optional.none() dereference"),
         ("object.spec.items.exists_one(i, i.none)", "no such key: none"),
@@ -141,6 +161,177 @@ fn texts_that_are_no_expressions_are_shown_with_their_place() {
     ] {
         assert!(Program::compile(text, &["object"]).is_err(), "{text}");
     }
+}
+
+fn typed(text: &str) -> Result<Type, Vec<String>> {
+    let inner = Type::object("inner", [("x".to_owned(), Type::Int)]);
+    let own = Type::object(
+        "self",
+        [
+            ("a".to_owned(), Type::Text),
+            ("n".to_owned(), Type::Int),
+            ("d".to_owned(), Type::Double),
+            ("b".to_owned(), Type::Bool),
+            ("any".to_owned(), Type::Dyn),
+            ("t".to_owned(), Type::Timestamp),
+            ("l".to_owned(), Type::list(Type::Text)),
+            ("lo".to_owned(), Type::list(inner.clone())),
+            ("m".to_owned(), Type::map(Type::Text)),
+            ("o".to_owned(), inner),
+        ],
+    );
+    match Program::compile_typed(text, &[("self", own)]) {
+        Ok(program) => Ok(program.result().clone()),
+        Err(error) => {
+            let shown = error.to_string();
+            let findings = shown.lines().filter_map(|line| line.strip_prefix("ERROR: <input>:"));
+            Err(findings.map(str::to_owned).collect())
+        }
+    }
+}
+
+/// What a real API server says of these.
+#[expect(clippy::too_many_lines, reason = "a table")]
+#[test]
+fn wrong_types_are_found_before_anything_is_evaluated() {
+    for (text, words) in [
+        (
+            "self.l.map(x, x.y) == []",
+            "1:16: type 'string' does not support field selection",
+        ),
+        (
+            "self.m.k.z == 'a'",
+            "1:9: type 'string' does not support field selection",
+        ),
+        ("self.n.foo == 1", "1:7: type 'int' does not support field selection"),
+        (
+            "self.a[0] == 'x'",
+            "1:7: found no matching overload for '_[_]' applied to '(string, int)'",
+        ),
+        (
+            "self.l['a'] == 'x'",
+            "1:7: found no matching overload for '_[_]' applied to '(list(string), string)'",
+        ),
+        ("self.a && true", "1:5: expected type 'bool' but found 'string'"),
+        (
+            "!self.a",
+            "1:1: found no matching overload for '!_' applied to '(string)'",
+        ),
+        (
+            "self.a ? true : false",
+            "1:8: found no matching overload for '_?_:_' applied to '(string, bool, bool)'",
+        ),
+        (
+            "true ? 1 : 'x'",
+            "1:6: found no matching overload for '_?_:_' applied to '(bool, int, string)'",
+        ),
+        (
+            "self.a in self.a",
+            "1:8: found no matching overload for '@in' applied to '(string, string)'",
+        ),
+        (
+            "self.n in self.l",
+            "1:8: found no matching overload for '@in' applied to '(int, list(string))'",
+        ),
+        (
+            "self.l + 1 == []",
+            "1:8: found no matching overload for '_+_' applied to '(list(string), int)'",
+        ),
+        (
+            "self.a.startsWith(1)",
+            "1:18: found no matching overload for 'startsWith' applied to 'string.(int)'",
+        ),
+        ("self.l.all(x, x)", "1:15: expected type 'bool' but found 'string'"),
+        (
+            "self.l.filter(x, 1) == []",
+            "1:14: found no matching overload for '_?_:_' applied to '(int, list(string), list(string))'",
+        ),
+        (
+            "-self.a == ''",
+            "1:1: found no matching overload for '-_' applied to '(string)'",
+        ),
+        (
+            "self.a == 1",
+            "1:8: found no matching overload for '_==_' applied to '(string, int)'",
+        ),
+        (
+            "self.a != null",
+            "1:8: found no matching overload for '_!=_' applied to '(string, null)'",
+        ),
+        (
+            "self.n + 1.5 > 2.0",
+            "1:8: found no matching overload for '_+_' applied to '(int, double)'",
+        ),
+        (
+            "self.a.all(x, true)",
+            "1:5: expression of type 'string' cannot be range of a comprehension (must be list, map, or dynamic)",
+        ),
+        ("self.o.y == 1", "1:7: undefined field 'y'"),
+        ("has(self.o.y)", "1:4: undefined field 'y'"),
+        ("self.lo.all(i, i.z == 1)", "1:17: undefined field 'z'"),
+        ("self.lo[0].z == 1", "1:11: undefined field 'z'"),
+        (
+            "size(self.n) == 1",
+            "1:5: found no matching overload for 'size' applied to '(int)'",
+        ),
+        (
+            "self.a.size(1) == 1",
+            "1:12: found no matching overload for 'size' applied to 'string.(int)'",
+        ),
+        (
+            "self.t > 'x'",
+            "1:8: found no matching overload for '_>_' applied to '(timestamp, string)'",
+        ),
+        (
+            "self.l == [1]",
+            "1:8: found no matching overload for '_==_' applied to '(list(string), list(int))'",
+        ),
+        ("self.?zz.orValue('') == ''", "1:5: undefined field 'zz'"),
+        (
+            "self.o.?x.orValue('a') == 'b'",
+            "1:18: found no matching overload for 'orValue' applied to 'optional_type(int).(string)'",
+        ),
+        ("[self.a, self.n] == []", "1:14: expected type 'string' but found 'int'"),
+        (
+            "{'a': self.a} == {'a': 1}",
+            "1:15: found no matching overload for '_==_' applied to '(map(string, string), map(string, int))'",
+        ),
+        (
+            "self.m.all(k, k == 1)",
+            "1:17: found no matching overload for '_==_' applied to '(string, int)'",
+        ),
+        (
+            "self.a.size() == 'x'",
+            "1:15: found no matching overload for '_==_' applied to '(int, string)'",
+        ),
+        (
+            "(self.a == 'x') + 1",
+            "1:17: found no matching overload for '_+_' applied to '(bool, int)'",
+        ),
+        (
+            "self.a.split(',')[0] == 1",
+            "1:22: found no matching overload for '_==_' applied to '(string, int)'",
+        ),
+        (
+            "self.n % 2.0 == 1.0",
+            "1:8: found no matching overload for '_%_' applied to '(int, double)'",
+        ),
+        ("self.b && self.n", "1:15: expected type 'bool' but found 'int'"),
+    ] {
+        assert_eq!(typed(text), Err(vec![words.to_owned()]), "{text}");
+    }
+    for text in [
+        "self.m.k == 'a' && self.a in self.l && self.n < 1.5 && self.d > 1",
+        "self.any == 'x' && self.any + 1 == 2 && self.any.y.z",
+        "self.l == ['a'] && 'a' in self.m && self.l == [] && self.m == {} && self.m == {'a': 'b'}",
+        "'%s %d'.format([self.a, self.n]) == '' && self.?a.orValue('') == ''",
+        "self.lo.exists(i, i.x > 0) && self.o == null && self.t > timestamp('2020-01-01T00:00:00Z')",
+    ] {
+        assert_eq!(typed(text), Ok(Type::Bool), "{text}");
+    }
+    assert_eq!(typed("self.l.map(x, size(x))"), Ok(Type::list(Type::Int)));
+    let both = ["1:5: undefined field 'zz'", "1:21: undefined field 'yy'"].map(str::to_owned);
+    assert_eq!(typed("self.zz == 1 || self.yy == 2"), Err(both.to_vec()));
 }
 
 #[test]

@@ -232,7 +232,7 @@ impl Checks {
             pattern: map
                 .get("pattern")
                 .and_then(Value::as_str)
-                .map(|pattern| (pattern.to_owned(), Regex::new(pattern).ok())),
+                .map(|pattern| (pattern.to_owned(), berth_cel::pattern(pattern).ok())),
             minimum: number("minimum").map(|limit| (limit, flag("exclusiveMinimum"))),
             maximum: number("maximum").map(|limit| (limit, flag("exclusiveMaximum"))),
             multiple_of: number("multipleOf").filter(|step| *step != 0.0),

@@ -1,6 +1,9 @@
 //! Admission policies on a cluster: which of them a write concerns, their parameters, and what becomes of the write.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    borrow::Cow,
+    sync::{Arc, PoisonError},
+};
 
 use serde_json::{Value, json};
 
@@ -84,7 +87,7 @@ impl Cluster {
             let now = whole(admission, &object);
             let subject = Subject {
                 object: Some(&now),
-                old: old.as_ref(),
+                old: old.as_deref(),
                 request: &request,
                 namespace: inside.as_deref(),
                 params: invocation.params.as_deref(),
@@ -157,8 +160,8 @@ impl Cluster {
         let now = new.map(|new| whole(admission, new));
         for invocation in invocations {
             let subject = Subject {
-                object: now.as_ref(),
-                old: old.as_ref(),
+                object: now.as_deref(),
+                old: old.as_deref(),
                 request: &request,
                 namespace: inside.as_deref(),
                 params: invocation.params.as_deref(),
@@ -326,15 +329,16 @@ impl Misfit {
 }
 
 /// An object with the parts that every one of its kind has.
-pub(super) fn whole(admission: Admission<'_>, object: &Value) -> Value {
-    let mut object = object.clone();
+pub(super) fn whole<'a>(admission: Admission<'_>, object: &'a Value) -> Cow<'a, Value> {
     let resource = &admission.hit.resource;
+    let properties = &admission.hit.version().schema.properties;
+    let mut whole = Cow::Borrowed(object);
     if resource.builtin {
         for part in resource.parts() {
-            if admission.hit.version().schema.properties.contains_key(*part) && object.get(part).is_none() {
-                object[*part] = json!({});
+            if properties.contains_key(*part) && object.get(part).is_none() {
+                whole.to_mut()[*part] = json!({});
             }
         }
     }
-    object
+    whole
 }

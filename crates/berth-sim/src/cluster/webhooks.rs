@@ -265,8 +265,8 @@ fn conditions_hold(webhook: &Value, admission: Admission<'_>, new: Option<&Value
         admission.old.map(|old| whole(admission, old)),
     );
     let subject = Subject {
-        object: now.as_ref(),
-        old: old.as_ref(),
+        object: now.as_deref(),
+        old: old.as_deref(),
         request: &request,
         namespace: None,
         params: None,

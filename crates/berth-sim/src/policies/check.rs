@@ -1,6 +1,6 @@
 //! What is wrong with policies and bindings themselves.
 
-use berth_cel::Program;
+use berth_cel::{Program, Type};
 use serde_json::{Value, json};
 
 use crate::{
@@ -12,24 +12,78 @@ const OPERATIONS_OF_MUTATIONS: [&str; 2] = ["CREATE", "UPDATE"];
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 
+type Names = Vec<(&'static str, Type)>;
+
 /// Names that expressions of a policy know.
-fn names(policy: &Value, more: &[&'static str]) -> Vec<&'static str> {
-    let mut names = vec!["object", "oldObject", "request", "namespaceObject", "authorizer"];
+fn names(policy: &Value) -> Names {
+    let mut names = vec![
+        ("object", Type::Dyn),
+        ("oldObject", Type::Dyn),
+        ("request", request()),
+        ("namespaceObject", Type::Dyn),
+        ("authorizer", Type::Dyn),
+    ];
     if at(policy, &["spec", "paramKind"]).is_some() {
-        names.push("params");
+        names.push(("params", Type::Dyn));
     }
-    names.extend(more);
     names
 }
 
-fn compile(path: &str, text: &str, names: &[&str], causes: &mut Vec<Cause>) {
-    if let Err(error) = Program::compile(text, names) {
-        causes.push(Cause::invalid(
-            path,
-            &json!(text),
-            &format!("compilation failed: {error}"),
-        ));
+/// What can be asked of a request.
+fn request() -> Type {
+    let texts =
+        |keys: &[&str]| -> Vec<(String, Type)> { keys.iter().map(|key| ((*key).to_owned(), Type::Text)).collect() };
+    let kind = Type::object("kubernetes.GroupVersionKind", texts(&["group", "version", "kind"]));
+    let resource = Type::object(
+        "kubernetes.GroupVersionResource",
+        texts(&["group", "version", "resource"]),
+    );
+    let mut user = texts(&["username", "uid"]);
+    user.push(("groups".to_owned(), Type::list(Type::Text)));
+    user.push(("extra".to_owned(), Type::map(Type::list(Type::Text))));
+    let mut fields = texts(&["subResource", "requestSubResource", "name", "namespace", "operation"]);
+    fields.extend([
+        ("kind".to_owned(), kind.clone()),
+        ("requestKind".to_owned(), kind),
+        ("resource".to_owned(), resource.clone()),
+        ("requestResource".to_owned(), resource),
+        ("userInfo".to_owned(), Type::object("kubernetes.UserInfo", user)),
+        ("dryRun".to_owned(), Type::Bool),
+        ("options".to_owned(), Type::Dyn),
+    ]);
+    Type::object("kubernetes.AdmissionRequest", fields)
+}
+
+/// The type of an expression, which must be the one that is wanted if one is.
+fn compile(
+    path: &str,
+    text: &str,
+    names: &[(&'static str, Type)],
+    wanted: Option<&Type>,
+    causes: &mut Vec<Cause>,
+) -> Type {
+    let program = match Program::compile_typed(text, names) {
+        Ok(program) => program,
+        Err(error) => {
+            causes.push(Cause::invalid(
+                path,
+                &json!(text),
+                &format!("compilation failed: {error}"),
+            ));
+            return Type::Dyn;
+        }
+    };
+    let found = program.result();
+    // A part of an object has no type that is known; of other expressions it may be known to others.
+    let vague = *found == Type::Dyn && !["object", "oldObject", "params"].contains(&program.root().unwrap_or_default());
+    if let Some(wanted) = wanted
+        && found != wanted
+        && !vague
+    {
+        let why = format!("must evaluate to {wanted} but got {found}");
+        causes.push(Cause::invalid(path, &json!(text), &why));
     }
+    found.clone()
 }
 
 /// What is wrong with an object of the kinds that this is about.
@@ -71,21 +125,22 @@ fn check_policy(policy: &Value, mutating: bool) -> Vec<Cause> {
         if expression.is_empty() {
             causes.push(Cause::required(format!("{path}.expression"), ""));
         } else {
-            compile(
-                &format!("{path}.expression"),
-                expression,
-                &names(policy, &[]),
-                &mut causes,
-            );
+            let field = format!("{path}.expression");
+            compile(&field, expression, &names(policy), Some(&Type::Bool), &mut causes);
         }
         if text(condition, &["name"]).is_empty() {
             causes.push(Cause::required(format!("{path}.name"), ""));
         }
     }
-    let with_variables: &[&'static str] = if mutating || items(policy, &["spec", "variables"]).next().is_some() {
-        &["variables"]
-    } else {
-        &[]
+    let mut known = names(policy);
+    let mut variables: Vec<(String, Type)> = Vec::new();
+    let all_known = |variables: &[(String, Type)]| {
+        let mut known = names(policy);
+        known.push((
+            "variables",
+            Type::object("kubernetes.variables", variables.iter().cloned()),
+        ));
+        known
     };
     for (index, variable) in items(policy, &["spec", "variables"]).enumerate() {
         let path = format!("spec.variables[{index}]");
@@ -100,20 +155,25 @@ fn check_policy(policy: &Value, mutating: bool) -> Vec<Cause> {
                 "must be a valid CEL identifier",
             ));
         }
-        if expression.trim().is_empty() {
+        let found = if expression.trim().is_empty() {
             causes.push(Cause::required(
                 format!("{path}.expression"),
                 "expression is not specified",
             ));
+            Type::Dyn
         } else {
-            let names = names(policy, with_variables);
-            compile(&format!("{path}.expression"), expression, &names, &mut causes);
-        }
+            let field = format!("{path}.expression");
+            compile(&field, expression, &all_known(&variables), None, &mut causes)
+        };
+        variables.push((name.to_owned(), found));
+    }
+    if mutating || !variables.is_empty() {
+        known = all_known(&variables);
     }
     if mutating {
-        check_mutations(policy, &mut causes);
+        check_mutations(policy, known, &mut causes);
     } else {
-        check_validations(policy, &names(policy, with_variables), &mut causes);
+        check_validations(policy, &known, &mut causes);
     }
     causes
 }
@@ -142,7 +202,7 @@ fn is_name(name: &str) -> bool {
         && !["true", "false", "null"].contains(&name)
 }
 
-fn check_validations(policy: &Value, names: &[&str], causes: &mut Vec<Cause>) {
+fn check_validations(policy: &Value, names: &[(&'static str, Type)], causes: &mut Vec<Cause>) {
     let none = |key: &str| items(policy, &["spec", key]).next().is_none();
     if none("validations") && none("auditAnnotations") {
         for key in ["validations", "auditAnnotations"] {
@@ -159,14 +219,16 @@ fn check_validations(policy: &Value, names: &[&str], causes: &mut Vec<Cause>) {
                 "expression is not specified",
             ));
         } else {
-            compile(&format!("{path}.expression"), expression, names, causes);
+            let field = format!("{path}.expression");
+            compile(&field, expression, names, Some(&Type::Bool), causes);
         }
         let made = text(validation, &["messageExpression"]);
         if !made.is_empty() && made.trim().is_empty() {
             let field = format!("{path}.messageExpression");
             causes.push(Cause::invalid(field, &json!(made), "must be non-empty if specified"));
         } else if !made.is_empty() {
-            compile(&format!("{path}.messageExpression"), made, names, causes);
+            let field = format!("{path}.messageExpression");
+            compile(&field, made, names, Some(&Type::Text), causes);
         }
         let message = text(validation, &["message"]);
         if !message.is_empty() && message.trim().is_empty() {
@@ -187,14 +249,14 @@ fn check_validations(policy: &Value, names: &[&str], causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_mutations(policy: &Value, causes: &mut Vec<Cause>) {
+fn check_mutations(policy: &Value, mut names: Names, causes: &mut Vec<Cause>) {
     if items(policy, &["spec", "mutations"]).next().is_none() {
         causes.push(Cause::required(
             "spec.mutations",
             "mutations must contain at least one item",
         ));
     }
-    let names = names(policy, &["variables", "Object", "JSONPatch"]);
+    names.extend([("Object", Type::Dyn), ("JSONPatch", Type::Dyn)]);
     for (index, mutation) in items(policy, &["spec", "mutations"]).enumerate() {
         let path = format!("spec.mutations[{index}]");
         let key = match text(mutation, &["patchType"]) {
@@ -221,7 +283,7 @@ fn check_mutations(policy: &Value, causes: &mut Vec<Cause>) {
                 if expression.is_empty() {
                     causes.push(Cause::required(format!("{path}.{key}.expression"), ""));
                 } else {
-                    compile(&format!("{path}.{key}.expression"), expression, &names, causes);
+                    compile(&format!("{path}.{key}.expression"), expression, &names, None, causes);
                 }
             }
         }

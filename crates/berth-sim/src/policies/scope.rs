@@ -1,7 +1,7 @@
 //! What names mean in the expressions of policies.
 
 use std::{
-    cell::{Cell, OnceCell, RefCell},
+    cell::{Cell, RefCell},
     collections::BTreeMap,
 };
 
@@ -21,13 +21,29 @@ pub(crate) struct Subject<'a> {
     pub(crate) params: Option<&'a Json>,
 }
 
+/// The names of a write.
+const NAMES: [&str; 5] = ["object", "oldObject", "request", "namespaceObject", "params"];
+
+impl<'a> Subject<'a> {
+    /// What a name of the write stands for, if there is something.
+    fn named(&self, name: &str) -> Option<&'a Json> {
+        match name {
+            "object" => self.object,
+            "oldObject" => self.old,
+            "request" => Some(self.request),
+            "namespaceObject" => self.namespace,
+            "params" => self.params,
+            _ => None,
+        }
+    }
+}
+
 /// One evaluation of a policy: variables are made once, when they are asked for.
 pub(crate) struct Scope<'a> {
     subject: Subject<'a>,
     variables: &'a [(String, Expression)],
     made: RefCell<BTreeMap<&'a str, Option<Result<Value, EvalError>>>>,
     budget: Cell<u64>,
-    seen: [OnceCell<Value>; 5],
 }
 
 impl<'a> Scope<'a> {
@@ -37,7 +53,6 @@ impl<'a> Scope<'a> {
             variables,
             made: RefCell::new(BTreeMap::new()),
             budget: Cell::new(budget),
-            seen: Default::default(),
         }
     }
 
@@ -85,19 +100,13 @@ impl<'a> Scope<'a> {
 
 impl Names for Scope<'_> {
     fn value(&self, name: &str) -> Option<Result<Value, EvalError>> {
-        let (index, json) = match name {
-            "object" => (0, self.subject.object),
-            "oldObject" => (1, self.subject.old),
-            "request" => (2, Some(self.subject.request)),
-            "namespaceObject" => (3, self.subject.namespace),
-            "params" => (4, self.subject.params),
-            _ => return None,
-        };
-        let value = self
-            .seen
-            .get(index)?
-            .get_or_init(|| json.map_or(Value::Null, Value::of_json));
-        Some(Ok(value.clone()))
+        NAMES
+            .contains(&name)
+            .then(|| Ok(self.subject.named(name).map_or(Value::Null, Value::of_json)))
+    }
+
+    fn json(&self, name: &str) -> Option<&Json> {
+        self.subject.named(name)
     }
 
     fn field(&self, name: &str, field: &str) -> Option<Result<Value, EvalError>> {

@@ -233,7 +233,7 @@ fn check_structure(schema: &Value, path: &str, causes: &mut Vec<Cause>) {
         causes.push(Cause::required(format!("{path}.items"), "must be specified"));
     }
     if let Some(pattern) = schema.get("pattern").and_then(Value::as_str)
-        && regex::Regex::new(pattern).is_err()
+        && berth_cel::pattern(pattern).is_err()
     {
         causes.push(Cause::invalid(
             format!("{path}.pattern"),

@@ -4,7 +4,7 @@ mod typed;
 
 use std::sync::{Arc, OnceLock};
 
-use berth_cel::{EvalError, EvalErrorKind, Names, Program, SyntaxError};
+use berth_cel::{EvalError, EvalErrorKind, Names, Program, SyntaxError, Type};
 use serde_json::Value;
 
 use super::{ListKind, Schema};
@@ -205,7 +205,7 @@ impl Walk {
         (old, before): (Old<'_>, Option<&berth_cel::Value>),
         path: &str,
     ) -> Result<(), Stop> {
-        let kind = schema.kind.map_or("", super::Type::as_str);
+        let kind = schema.kind.map_or("", crate::schema::Type::as_str);
         let refuse = |why: &str| Cause::invalid(named(path), &Value::from(kind), why);
         let program = match rule.program() {
             Ok(program) => program,
@@ -320,22 +320,29 @@ fn cause(rule: &Rule, path: &str, value: &Value, message: &str) -> Cause {
 
 /// What is wrong with the rules of a definition's schema.
 pub(crate) fn check(schema: &Value, path: &str, causes: &mut Vec<Cause>) {
+    check_below(schema, true, path, causes);
+}
+
+fn check_below(schema: &Value, root: bool, path: &str, causes: &mut Vec<Cause>) {
     let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
-    for (index, json) in rules.into_iter().flatten().enumerate() {
-        check_rule(
-            schema,
-            json,
-            &format!("{path}.x-kubernetes-validations[{index}]"),
-            causes,
-        );
+    if let Some(rules) = rules.filter(|rules| !rules.is_empty()) {
+        let own = typed::type_of(&Schema::read(schema), root).unwrap_or(Type::Dyn);
+        for (index, json) in rules.iter().enumerate() {
+            let path = format!("{path}.x-kubernetes-validations[{index}]");
+            check_rule(schema, &own, json, &path, causes);
+        }
     }
+    let embedded = |child: &Value| {
+        let flag = child.get("x-kubernetes-embedded-resource");
+        flag.and_then(Value::as_bool).unwrap_or(false)
+    };
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, child) in properties.into_iter().flatten() {
-        check(child, &format!("{path}.properties[{name}]"), causes);
+        check_below(child, embedded(child), &format!("{path}.properties[{name}]"), causes);
     }
     for key in ["items", "additionalProperties"] {
         if let Some(child @ Value::Object(_)) = schema.get(key) {
-            check(child, &format!("{path}.{key}"), causes);
+            check_below(child, embedded(child), &format!("{path}.{key}"), causes);
         }
     }
 }
@@ -347,7 +354,7 @@ const REASONS: [&str; 4] = [
     "FieldValueRequired",
 ];
 
-fn check_rule(schema: &Value, json: &Value, path: &str, causes: &mut Vec<Cause>) {
+fn check_rule(schema: &Value, own: &Type, json: &Value, path: &str, causes: &mut Vec<Cause>) {
     let rule = Rule::read(json);
     let before = causes.len();
     let text = rule.text.trim();
@@ -397,7 +404,17 @@ fn check_rule(schema: &Value, json: &Value, path: &str, causes: &mut Vec<Cause>)
         reason: "FieldValueInvalid",
         message: format!("Invalid value: {}: {why}", shown(&rule, json)),
     };
-    match rule.program() {
+    let old = if rule.optional_old {
+        Type::Optional(Arc::new(own.clone()))
+    } else {
+        own.clone()
+    };
+    let names = [("self", own.clone()), ("oldSelf", old)];
+    let is = |program: &Program, wanted: &Type| program.result() == wanted || *program.result() == Type::Dyn;
+    match Program::compile_typed(&rule.text, &names) {
+        Ok(program) if !is(&program, &Type::Bool) => {
+            causes.push(refuse("rule", "cel expression must evaluate to a bool".to_owned()));
+        }
         Err(error) => causes.push(refuse("rule", format!("compilation failed: {error}"))),
         Ok(program) if !program.mentions("oldSelf") => {
             if let Some(given) = json.get("optionalOldSelf").filter(|given| given.is_boolean()) {
@@ -410,13 +427,13 @@ fn check_rule(schema: &Value, json: &Value, path: &str, causes: &mut Vec<Cause>)
         }
         Ok(_) => {}
     }
-    if !rule.message_expression.is_empty()
-        && let Err(error) = Program::compile(&rule.message_expression, &NAMES)
-    {
-        causes.push(refuse(
-            "messageExpression",
-            format!("messageExpression compilation failed: {error}"),
-        ));
+    if !rule.message_expression.is_empty() {
+        let why = match Program::compile_typed(&rule.message_expression, &names) {
+            Err(error) => format!("messageExpression compilation failed: {error}"),
+            Ok(program) if !is(&program, &Type::Text) => "messageExpression must evaluate to a string".to_owned(),
+            Ok(_) => return,
+        };
+        causes.push(refuse("messageExpression", why));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use berth_cel::{Key, List, Value};
+use berth_cel::{Key, List, Type as CelType, Value};
 use serde_json::Value as Json;
 
 use crate::schema::{ListKind, Schema, Type};
@@ -48,6 +48,49 @@ fn escaped(name: &str) -> Option<String> {
             .replace('-', "__dash__")
             .replace('/', "__slash__"),
     )
+}
+
+/// The type of a value by its schema; `None` for values of which nothing is known, which rules cannot see.
+///
+/// `root` is for what has `apiVersion`, `kind` and `metadata` whether the schema says so or not.
+pub(super) fn type_of(schema: &Schema, root: bool) -> Option<CelType> {
+    if schema.int_or_string {
+        return Some(CelType::Dyn);
+    }
+    let format = schema.checks.as_ref().and_then(|checks| checks.format.as_deref());
+    Some(match schema.kind? {
+        Type::Object => match &schema.additional {
+            Some(field) if schema.properties.is_empty() => CelType::map(type_of(field, field.embedded)?),
+            _ => {
+                let named = schema
+                    .properties
+                    .iter()
+                    .filter(|(name, _)| !root || *name != "metadata");
+                let mut fields: Vec<(String, CelType)> = named
+                    .filter_map(|(name, field)| Some((escaped(name)?, type_of(field, field.embedded)?)))
+                    .collect();
+                if root {
+                    let metadata = ["name", "generateName"].map(|name| (name.to_owned(), CelType::Text));
+                    fields.extend(["apiVersion", "kind"].map(|name| (name.to_owned(), CelType::Text)));
+                    fields.push(("metadata".to_owned(), CelType::object("metadata", metadata)));
+                }
+                CelType::object("selfType", fields)
+            }
+        },
+        Type::Array => match &schema.items {
+            Some(item) => CelType::list(type_of(item, item.embedded)?),
+            None => return None,
+        },
+        Type::String => match format {
+            Some("date-time" | "date") => CelType::Timestamp,
+            Some("duration") => CelType::Duration,
+            Some("byte") => CelType::Bytes,
+            _ => CelType::Text,
+        },
+        Type::Integer => CelType::Int,
+        Type::Number => CelType::Double,
+        Type::Boolean => CelType::Bool,
+    })
 }
 
 /// A value by its schema.
