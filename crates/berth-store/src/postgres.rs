@@ -50,6 +50,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const TURN_TIMEOUT: Duration = Duration::from_mins(2);
 /// Rows in one statement, so that a message stays well below the limit of 1 GB.
 const BATCH: usize = 1000;
+/// The nodes of an action that have no outcome yet. The database finds the index by itself.
+const OPEN_SUBTASKS: &str = "subtasks";
 
 /// A store that several servers share.
 #[derive(Clone, Debug)]

@@ -59,6 +59,9 @@ const READERS: u32 = 4;
 /// Rows in one statement: few enough for the limit of 32,766 parameters, enough to save most of the round trips.
 const BATCH: usize = 250;
 
+/// The nodes of an action that have no outcome yet. Without the hint all of its nodes are looked through, however many are done.
+const OPEN_SUBTASKS: &str = "subtasks INDEXED BY subtasks_open";
+
 /// A store in one file, which several processes of one machine can use at a time.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {

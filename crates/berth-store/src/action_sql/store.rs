@@ -1,8 +1,31 @@
 //! Actions in a database. Both back ends have this file as a module of theirs: the statements are the same, and what
 //! differs is in the names that come from above.
 
+/// All columns of an action, in the order in which they are read.
+macro_rules! action_columns {
+    () => {
+        "id, task_id, origin, name, parameters, user_name, context_marker, revision, allow_intermediate, options, \
+         exclusive, state, attempt, queued, running, succeeded, failed, stopped, created_at, started_at, updated_at, \
+         finished_at, stopped_by"
+    };
+}
+
+macro_rules! select_actions {
+    ($rest:literal) => {
+        concat!("SELECT ", action_columns!(), " FROM actions ", $rest)
+    };
+}
+
+/// A change of actions that gives them as they are then.
+macro_rules! update_actions {
+    ($rest:literal) => {
+        concat!("UPDATE actions SET ", $rest, " RETURNING ", action_columns!())
+    };
+}
+
 mod checking;
 mod rows;
+mod work;
 mod writes;
 
 use async_trait::async_trait;
@@ -27,18 +50,6 @@ const THINGS: usize = 100;
 
 /// Greater than every identifier.
 const NEWEST: &str = "~";
-
-/// All columns of an action, in the order in which they are read.
-macro_rules! select_actions {
-    ($rest:literal) => {
-        concat!(
-            "SELECT id, task_id, origin, name, parameters, user_name, context_marker, revision, allow_intermediate, \
-                options, exclusive, state, attempt, queued, running, succeeded, failed, stopped, created_at, started_at, \
-                updated_at, finished_at, stopped_by FROM actions ",
-            $rest
-        )
-    };
-}
 
 #[async_trait]
 impl ActionStore for Backend {
@@ -142,7 +153,7 @@ impl ActionStore for Backend {
     async fn claim(&self, owner: &str, limit: u32, now: i64, until: i64) -> Result<Vec<Claim>, Error> {
         let doing = "claiming nodes";
         let mut transaction = self.write_actions(doing).await?;
-        let claims = writes::claim(&mut transaction, owner, limit, now, until).await?;
+        let claims = work::claim(&mut transaction, owner, limit, now, until).await?;
         transaction.commit().await.map_err(Error::database(doing))?;
         Ok(claims)
     }
@@ -167,7 +178,7 @@ impl ActionStore for Backend {
     async fn finish(&self, results: &[Finished], now: i64) -> Result<Finishing, Error> {
         let doing = "filing results";
         let mut transaction = self.write_actions(doing).await?;
-        let finishing = writes::finish(&mut transaction, results, now).await?;
+        let finishing = work::finish(&mut transaction, results, now).await?;
         transaction.commit().await.map_err(Error::database(doing))?;
         Ok(finishing)
     }

@@ -1,18 +1,15 @@
 //! What writes to the tables of actions do, each within the transaction of its caller.
 
-use std::collections::BTreeSet;
-
 use sqlx::{QueryBuilder, Row as _};
 
 use super::{
     super::{BATCH, Connection, Db},
     require,
-    rows::{column, id as read_id, small},
+    rows::{column, id as read_id},
 };
 use crate::{
-    action::{ActionId, ActionState, Begin, Claim, Command, Finished, Finishing, NewAction, NewNote},
+    action::{ActionId, ActionState, Begin, Command, NewAction, NewNote},
     error::{Conflict, Error},
-    rows::{json, number},
 };
 
 /// Refuses an action while another one of its group is open.
@@ -233,133 +230,6 @@ async fn set_state(connection: &mut Connection, id: &ActionId, state: ActionStat
         .await
         .map_err(Error::database("controlling an action"))?;
     Ok(())
-}
-
-pub(super) async fn claim(
-    connection: &mut Connection,
-    owner: &str,
-    limit: u32,
-    now: i64,
-    until: i64,
-) -> Result<Vec<Claim>, Error> {
-    let doing = "claiming nodes";
-    // A node that was begun in an action that stops comes to its end, whoever began it.
-    let found = sqlx::query(
-        "SELECT s.action, s.ordinal, s.node, s.work, s.fence, a.options, s.state FROM actions AS a, subtasks AS s \
-         WHERE a.finished_at IS NULL AND s.action = a.id AND s.state IN ('queued', 'running') \
-            AND ((a.state = 'running' AND s.state = 'queued') \
-                OR (a.state IN ('running', 'shutdown') AND s.state = 'running' AND s.lease_until <= $1)) \
-         ORDER BY a.id, s.ordinal LIMIT $2",
-    )
-    .bind(now)
-    .bind(i64::from(limit))
-    .fetch_all(&mut *connection)
-    .await
-    .map_err(Error::database(doing))?;
-    let mut claims = Vec::with_capacity(found.len());
-    let mut begun: Vec<(ActionId, i64)> = Vec::new();
-    for row in &found {
-        let action = read_id(row.try_get(0).map_err(column)?)?;
-        let (ordinal, fence): (i64, i64) = (row.try_get(1).map_err(column)?, row.try_get(4).map_err(column)?);
-        let state: &str = row.try_get(6).map_err(column)?;
-        let fence = fence.saturating_add(1);
-        sqlx::query(
-            "UPDATE subtasks SET state = 'running', fence = $3, owner = $4, lease_until = $5, started_at = $6 \
-             WHERE action = $1 AND ordinal = $2",
-        )
-        .bind(action.as_str())
-        .bind(ordinal)
-        .bind(fence)
-        .bind(owner)
-        .bind(until)
-        .bind(now)
-        .execute(&mut *connection)
-        .await
-        .map_err(Error::database(doing))?;
-        if state == "queued" {
-            match begun.last_mut() {
-                Some((last, count)) if *last == action => *count += 1,
-                _ => begun.push((action.clone(), 1)),
-            }
-        }
-        claims.push(Claim {
-            ordinal: small(ordinal)?,
-            node: row.try_get(2).map_err(column)?,
-            work: json(row.try_get(3).map_err(column)?)?,
-            fence: number(fence)?,
-            options: json(row.try_get(5).map_err(column)?)?,
-            action,
-        });
-    }
-    for (action, count) in begun {
-        sqlx::query("UPDATE actions SET queued = queued - $2, running = running + $2, updated_at = $3 WHERE id = $1")
-            .bind(action.as_str())
-            .bind(count)
-            .bind(now)
-            .execute(&mut *connection)
-            .await
-            .map_err(Error::database(doing))?;
-    }
-    Ok(claims)
-}
-
-pub(super) async fn finish(connection: &mut Connection, results: &[Finished], now: i64) -> Result<Finishing, Error> {
-    let doing = "filing results";
-    let mut finishing = Finishing::default();
-    let mut touched: BTreeSet<&ActionId> = BTreeSet::new();
-    for result in results {
-        let state = if result.success { "success" } else { "failure" };
-        let taken = sqlx::query(
-            "UPDATE subtasks SET state = $4, outcome = $5, finished_at = $6, owner = NULL, lease_until = NULL \
-             WHERE action = $1 AND ordinal = $2 AND fence = $3 AND state = 'running'",
-        )
-        .bind(result.action.as_str())
-        .bind(i64::from(result.ordinal))
-        .bind(i64::try_from(result.fence).unwrap_or(i64::MAX))
-        .bind(state)
-        .bind(result.outcome.to_string())
-        .bind(now)
-        .execute(&mut *connection)
-        .await
-        .map_err(Error::database(doing))?
-        .rows_affected()
-            > 0;
-        finishing.taken.push(taken);
-        if taken {
-            touched.insert(&result.action);
-        }
-    }
-    for id in touched {
-        let sum = |success: bool| {
-            let of_action = results.iter().zip(&finishing.taken);
-            let count =
-                of_action.filter(|(result, taken)| **taken && result.action == *id && result.success == success);
-            i64::try_from(count.count()).unwrap_or(i64::MAX)
-        };
-        sqlx::query(
-            "UPDATE actions SET running = running - $2 - $3, succeeded = succeeded + $2, failed = failed + $3, \
-                updated_at = $4 WHERE id = $1",
-        )
-        .bind(id.as_str())
-        .bind(sum(true))
-        .bind(sum(false))
-        .bind(now)
-        .execute(&mut *connection)
-        .await
-        .map_err(Error::database(doing))?;
-        // A paused action ends too when the nodes that were begun were its last ones.
-        sqlx::query(
-            "UPDATE actions SET finished_at = $2, state = CASE failed + stopped WHEN 0 THEN 'success' ELSE 'failed' END \
-             WHERE id = $1 AND queued = 0 AND running = 0 AND finished_at IS NULL",
-        )
-        .bind(id.as_str())
-        .bind(now)
-        .execute(&mut *connection)
-        .await
-        .map_err(Error::database(doing))?;
-        finishing.actions.push(require(connection, id).await?);
-    }
-    Ok(finishing)
 }
 
 pub(super) async fn purge(connection: &mut Connection, ended_before: i64) -> Result<u64, sqlx::Error> {
