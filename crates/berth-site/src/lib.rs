@@ -52,7 +52,9 @@ pub use placement::{
     EgressFindings, EgressIpDocument, IngressDocument, LiveTraffic, Placement, ROUTER_LABEL, egress_context, egress_ips,
 };
 pub use plan::{NodePlan, Plan, Presence, Reboot, Strategy, Totals, plan};
-pub use resolve::{Beaten, HostFacts, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject};
+pub use resolve::{
+    Beaten, FactLabels, HostFacts, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject,
+};
 pub use rule::{AtAdmission, ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};
 pub use suggest::{close_matches, nearest};
 pub use template::{ClliPart, Expression, Filter, NodeFact, Piece, Template, TemplateError, Variable};

@@ -26,7 +26,7 @@ use crate::{
     rule::NodeFacts,
     suggest::nearest,
 };
-pub use facts::HostFacts;
+pub use facts::{FactLabels, HostFacts};
 use fold::{Candidate, Folded, Rank};
 use matching::PatternIndex;
 

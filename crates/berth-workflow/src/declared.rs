@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use berth_labels::Label;
 use berth_site::{Resolution, Resolver};
 use serde::{Deserialize, Serialize};
 
@@ -33,25 +32,13 @@ pub fn declared(resolver: &Resolver<'_>, resolution: &Resolution, dynamic: Dynam
         labels: resolution.label_set().to_map(),
         skipped: Vec::new(),
     };
-    let Some(subject) = resolver
-        .subject(&resolution.node)
-        .filter(|_| dynamic == DynamicLabels::On)
-    else {
-        return declaration;
-    };
-    for (key, value) in resolver.facts(subject).labels() {
-        if declaration.labels.contains_key(&key) {
-            continue;
-        }
-        match Label::parse_parts(&key, &value) {
-            Ok(_) => {
-                declaration.labels.insert(key, value);
-            }
-            Err(error) => declaration.skipped.push(Refusal {
-                key,
-                reason: error.to_string(),
-            }),
-        }
+    if dynamic == DynamicLabels::On
+        && let Some(subject) = resolver.subject(&resolution.node)
+    {
+        let facts = resolver.fact_labels(subject, resolution);
+        declaration.labels.extend(facts.labels);
+        let skipped = facts.skipped.into_iter();
+        declaration.skipped = skipped.map(|(key, reason)| Refusal { key, reason }).collect();
     }
     declaration
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use berth_labels::Label;
 use berth_site::{Resolver, Source};
 use kube::{ResourceExt as _, api::ObjectMeta};
 
@@ -125,12 +124,7 @@ fn declared_berth(resolver: &Resolver<'_>, subject: &berth_site::Subject, dynami
         .map(|label| (label.key.as_str().to_owned(), label.value.as_str().to_owned()))
         .collect();
     if dynamic_labels {
-        for (key, value) in resolver.facts(subject).labels() {
-            let is_declared = resolution.labels.iter().any(|label| label.key.as_str() == key);
-            if !is_declared && Label::parse_parts(&key, &value).is_ok() {
-                labels.insert(key, value);
-            }
-        }
+        labels.extend(resolver.fact_labels(subject, &resolution).labels);
     }
     let mut spec = BerthSpec {
         pool: resolution.pool_name().map(str::to_owned),

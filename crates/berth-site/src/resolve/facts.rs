@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use berth_labels::Label;
+
 use crate::{
     model::{HostData, Name, Rack},
-    resolve::{Resolver, Subject},
+    resolve::{Resolution, Resolver, Subject},
 };
 
 /// A host with everything it inherits.
@@ -42,7 +44,32 @@ impl HostFacts<'_> {
     }
 }
 
+/// The facts of a host as labels, beside those that its documents declare.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FactLabels {
+    /// Keys and values, all of them legal.
+    pub labels: Vec<(String, String)>,
+    /// Keys of facts that are no legal labels, each with the reason.
+    pub skipped: Vec<(String, String)>,
+}
+
 impl<'a> Resolver<'a> {
+    /// The labels that say the facts of a host. A declared label of the same key is stronger, and a fact that is no legal
+    /// label is skipped and said: a tag was not written to be a label.
+    pub fn fact_labels(&self, subject: &Subject, resolution: &Resolution) -> FactLabels {
+        let mut found = FactLabels::default();
+        for (key, value) in self.facts(subject).labels() {
+            if resolution.labels.iter().any(|label| label.key.as_str() == key) {
+                continue;
+            }
+            match Label::parse_parts(&key, &value) {
+                Ok(_) => found.labels.push((key, value)),
+                Err(error) => found.skipped.push((key, error.to_string())),
+            }
+        }
+        found
+    }
+
     /// What is known of a host beside its labels. A name that no document describes has no facts.
     pub fn facts(&self, subject: &Subject) -> HostFacts<'a> {
         let Some(node) = subject.node.and_then(|index| self.site.nodes.get(index)) else {

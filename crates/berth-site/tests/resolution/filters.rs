@@ -201,6 +201,38 @@ fn facts_follow_the_profiles() {
     assert_eq!(names, ["d", "a", "c", "b", "z"]);
 }
 
+#[test]
+fn facts_are_labels_where_they_can_be() {
+    let site = read(
+        &[
+            profile("compute", "{hardware_profile: hw}"),
+            node(
+                "e",
+                "{host_profile: compute, metadata: {rack: r1, tags: [big, 'not legal'], owner_data: {berth.dev/profile: mine}}}",
+            ),
+        ]
+        .concat(),
+    );
+    let resolver = Resolver::new(&site.site, Flavour::Upstream);
+    let subject = resolver.subject("e").unwrap();
+    let facts = resolver.fact_labels(subject, &resolver.resolve(subject));
+    // The declared profile is stronger.
+    let expected = [
+        ("berth.dev/rack", "r1"),
+        ("berth.dev/hardware-profile", "hw"),
+        ("berth.dev/tag-big", ""),
+    ];
+    assert_eq!(
+        facts.labels,
+        expected.map(|(key, value)| (key.to_owned(), value.to_owned()))
+    );
+    let [(key, reason)] = facts.skipped.as_slice() else {
+        panic!("{facts:?}");
+    };
+    assert_eq!(key, "berth.dev/tag-not legal");
+    assert!(!reason.is_empty());
+}
+
 fn words(of: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(prop::sample::select(of.to_vec()).prop_map(str::to_owned), 0..3)
 }
