@@ -53,7 +53,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .says(
                 "What happens from now on",
                 "Events `action` say how an action stands, events `node` what came of one node, whichever server on the \
-                 database did it. For one action the stream \
+                 database did it. Of an action that is tried again only what is new is told. For one action the stream \
                  begins with everything that has happened already, so that nothing is missed, and ends after an event \
                  `end` when the action does.",
             )
@@ -83,7 +83,7 @@ async fn events(
     let ending = state.ending.clone();
     match parameters.get("action") {
         None => {
-            let watcher = Watcher::begin(teller).await;
+            let watcher = Watcher::begin(teller, state.now()).await;
             let watcher = watcher.map_err(|error| store_refused(SHIPYARD, error))?;
             tokio::spawn(ending.run_until_cancelled_owned(watcher.run(live)));
         }
@@ -187,17 +187,21 @@ async fn follow(teller: Teller, id: ActionId, mut live: broadcast::Receiver<Even
     }
 }
 
-/// Follows all actions. Those that are open at first are followed from then on; those that come, or are tried again, from
-/// their beginning.
+/// Follows all actions. Those that are there at first are followed from then on, those that come from their beginning. Of
+/// one that is tried again only what is new is told.
 struct Watcher {
     teller: Teller,
+    /// When it began.
+    began: i64,
     open: HashMap<ActionId, Told>,
+    /// Actions whose end was told, or lies before the beginning, and when that was.
+    ended: HashMap<ActionId, i64>,
     /// The newest actions with the time of their last change: one that began and ended between two looks is seen by it.
     recent: HashMap<ActionId, i64>,
 }
 
 impl Watcher {
-    async fn begin(teller: Teller) -> Result<Self, berth_store::Error> {
+    async fn begin(teller: Teller, began: i64) -> Result<Self, berth_store::Error> {
         let mut open = HashMap::new();
         for action in teller.store.open_actions().await? {
             let mut told = Told {
@@ -205,16 +209,25 @@ impl Watcher {
                 ..Told::default()
             };
             let subtasks = teller.store.subtasks(&action.id, SubtaskPage::ALL).await?;
-            told.nodes
-                .extend(subtasks.iter().filter(|subtask| is_over(subtask)).map(outcome_id));
+            told.nodes = subtasks
+                .iter()
+                .filter(|subtask| is_over(subtask))
+                .map(outcome_id)
+                .collect();
             open.insert(action.id, told);
         }
         let mut watcher = Self {
             teller,
+            began,
             open,
+            ended: HashMap::new(),
             recent: HashMap::new(),
         };
-        watcher.everything().await?;
+        let there = watcher.everything().await?;
+        let ended = there.into_iter().filter(|action| action.state.is_final());
+        watcher.ended = ended.map(|action| (action.id, action.updated_at)).collect();
+        // One that ended since it was found open is told.
+        watcher.ended.retain(|id, _| !watcher.open.contains_key(id));
         Ok(watcher)
     }
 
@@ -238,15 +251,29 @@ impl Watcher {
 
     async fn tell(&mut self, actions: Vec<Action>) -> Result<(), Over> {
         for action in actions {
-            let mut told = self.open.remove(&action.id).unwrap_or_default();
+            if self.ended.get(&action.id) == Some(&action.updated_at) {
+                continue;
+            }
+            let mut told = self.open.remove(&action.id).unwrap_or_else(|| self.before(&action));
             self.teller.tell(&action, &mut told).await?;
             if action.state.is_final() {
-                self.recent.insert(action.id, action.updated_at);
+                self.recent.insert(action.id.clone(), action.updated_at);
+                self.ended.insert(action.id, action.updated_at);
             } else {
                 self.open.insert(action.id, told);
             }
         }
         Ok(())
+    }
+
+    /// What is known of an action that was not open. The outcomes of earlier attempts were told when they came, or came before
+    /// anybody listened.
+    fn before(&self, action: &Action) -> Told {
+        let tried_again = (action.attempt > 1).then_some(self.began);
+        Told {
+            until: self.ended.get(&action.id).copied().or(tried_again),
+            ..Told::default()
+        }
     }
 
     async fn these(&mut self, ids: &HashSet<String>) -> Result<Vec<Action>, berth_store::Error> {
@@ -304,7 +331,9 @@ impl Watcher {
 #[derive(Default)]
 struct Told {
     /// Outcomes, by [`outcome_id`].
-    nodes: HashSet<(u32, u64)>,
+    nodes: HashSet<OutcomeId>,
+    /// Outcomes up to this time are not told.
+    until: Option<i64>,
     /// How it stood.
     last: Option<Value>,
 }
@@ -313,9 +342,12 @@ fn is_over(subtask: &Subtask) -> bool {
     !matches!(subtask.state, SubtaskState::Queued | SubtaskState::Running)
 }
 
-/// A node that is tried again has another outcome.
-fn outcome_id(subtask: &Subtask) -> (u32, u64) {
-    (subtask.ordinal, subtask.fence)
+/// The place of a node, how often it was begun, and when it ended. A node that is tried again has another outcome, also when
+/// it is stopped twice before it was begun.
+type OutcomeId = (u32, u64, Option<i64>);
+
+fn outcome_id(subtask: &Subtask) -> OutcomeId {
+    (subtask.ordinal, subtask.fence, subtask.finished_at)
 }
 
 struct Teller {
@@ -331,7 +363,7 @@ impl Teller {
     async fn tell(&self, action: &Action, told: &mut Told) -> Result<(), Over> {
         let counts = action.counts;
         let outcomes = counts.succeeded + counts.failed + counts.stopped;
-        if u64::try_from(told.nodes.len()).unwrap_or(u64::MAX) < outcomes || action.state.is_final() {
+        if u64::try_from(told.nodes.len()).unwrap_or(u64::MAX) != outcomes || action.state.is_final() {
             self.tell_nodes(action, told).await?;
         }
         let now = action_event(action);
@@ -346,8 +378,12 @@ impl Teller {
         let Ok(subtasks) = self.store.subtasks(&action.id, SubtaskPage::ALL).await else {
             return Ok(());
         };
-        for subtask in subtasks.iter().filter(|subtask| is_over(subtask)) {
-            if told.nodes.insert(outcome_id(subtask)) {
+        // An outcome that a retry took away is none any more.
+        let over = subtasks.iter().filter(|subtask| is_over(subtask));
+        let before = std::mem::replace(&mut told.nodes, over.clone().map(outcome_id).collect());
+        for subtask in over {
+            let is_old = told.until.is_some_and(|until| subtask.finished_at <= Some(until));
+            if !is_old && !before.contains(&outcome_id(subtask)) {
                 let data = json!({
                     "action": action.id.as_str(),
                     "task": action.task_id,

@@ -102,6 +102,49 @@ async fn an_action_is_followed_to_its_end_and_can_be_followed_later(on: On) {
         .expect(404);
 }
 
+/// Who listens to everything hears of a retry only what it brings, also when the first attempt was before its time.
+async fn a_retry_tells_only_what_is_new(on: On) {
+    let Some(server) = Relabelling::empty(on, Auth::None, WorkflowOptions::default()).await else {
+        return;
+    };
+    server.commit(SITE).await;
+    server.site_action().await;
+    let from_the_beginning = Stream::open(&server.api, "events").await;
+    let mut streams = vec![from_the_beginning];
+    streams[0].until("\r\n\r\n").await;
+    server.delete_node("node2").await;
+    server.work();
+    let made = server.relabel(&json!(["node1", "node2"])).await.expect(201).json();
+    let id = made["id"].as_str().unwrap();
+    assert_eq!(server.ended(id).await["action_lifecycle"], "Failed");
+    streams[0].until("\"action_lifecycle\":\"Failed\"").await;
+    streams.push(Stream::open(&server.api, "events").await);
+    streams[1].until("\r\n\r\n").await;
+
+    server.add_node("node2", &[("foo", "bar")]).await;
+    let retry = format!("actions/{id}/control/retry");
+    server.send("POST", &retry, None).await.expect(202);
+    assert_eq!(server.ended(id).await["action_lifecycle"], "Complete");
+    // Whatever comes of a further action comes after all that there is to say of this one.
+    let next = server.relabel(&json!(["node1"])).await.expect(201).json();
+    let next = next["id"].as_str().unwrap();
+    server.ended(next).await;
+    for (stream, expected) in streams
+        .iter_mut()
+        .zip([&["node1", "node2", "node2"][..], &["node2"][..]])
+    {
+        let mut told = Vec::new();
+        stream.until(&format!("\"action\":\"{next}\"")).await;
+        for (kind, data) in stream.events() {
+            if kind == "node" && data["action"] == id {
+                told.push(data["node"]["name"].as_str().unwrap().to_owned());
+            }
+        }
+        told.sort();
+        assert_eq!(told, expected);
+    }
+}
+
 async fn rights_are_asked_for_actions_and_for_what_they_do(on: On) {
     let folder = tempfile::tempdir().unwrap();
     let tokens = TokenStore::open(folder.path().join("tokens.json")).unwrap();
@@ -191,6 +234,7 @@ async fn without_a_cluster_documents_are_served_and_the_rest_says_why() {
 
 on_both! {
     an_action_is_followed_to_its_end_and_can_be_followed_later,
+    a_retry_tells_only_what_is_new,
     rights_are_asked_for_actions_and_for_what_they_do,
     a_cluster_that_is_gone_is_told,
 }

@@ -10,7 +10,7 @@ use berth_workflow::{Engine, EngineOptions, Workflow, WorkflowOptions};
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Client,
-    api::{Patch, PatchParams, PostParams},
+    api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -193,6 +193,10 @@ impl Relabelling {
         let labels: BTreeMap<&str, &str> = labels.iter().copied().collect();
         let node = serde_json::from_value(json!({"metadata": {"name": name, "labels": labels}})).unwrap();
         self.nodes().create(&PostParams::default(), &node).await.unwrap();
+    }
+
+    pub(crate) async fn delete_node(&self, name: &str) {
+        self.nodes().delete(name, &DeleteParams::default()).await.unwrap();
     }
 
     pub(crate) async fn label(&self, node: &str, key: &str, value: &str) {
