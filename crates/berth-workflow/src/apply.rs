@@ -1,17 +1,14 @@
 //! Labels on live Nodes: read, patch, and try again where that is of use.
 
 mod split;
+mod wire;
 
 use std::{collections::HashMap, time::Duration};
 
 use berth_site::LiveTraffic;
-use k8s_openapi::api::core::v1::Node;
-use kube::{
-    Api, Client,
-    api::{ListParams, Patch, PatchParams},
-    core::{ObjectMeta, PartialObjectMeta, Status},
-};
+use kube::{Client, api::PatchParams, core::Status};
 use tokio_util::sync::CancellationToken;
+use wire::Wire;
 
 use crate::{
     node_labels::{LabelDiff, NodeState, Refusal, Requested, label_diff},
@@ -19,9 +16,6 @@ use crate::{
     strategy::{LabelPolicy, Strategy},
     traffic::live_traffic,
 };
-
-/// Nodes in one answer of a list: few enough for the API server to take its time for others.
-const LIST_PAGE: u32 = 1000;
 
 /// How long to go on when the API server does not do what it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,7 +206,7 @@ pub(crate) struct Order<'a> {
 /// The Nodes of a cluster.
 #[derive(Clone)]
 pub struct NodeClient {
-    api: Api<Node>,
+    wire: Wire,
     policy: LabelPolicy,
     params: PatchParams,
     /// For those who wait for the answer.
@@ -231,7 +225,7 @@ impl NodeClient {
     /// The Nodes that a client reaches.
     pub fn new(client: Client, policy: LabelPolicy) -> Self {
         Self {
-            api: Api::all(client),
+            wire: Wire::new(client),
             policy,
             params: PatchParams {
                 field_manager: Some("berth".to_owned()),
@@ -263,8 +257,8 @@ impl NodeClient {
 
     async fn read_within(&self, node: &str, pauses: &mut Pauses<'_>) -> Result<NodeState, ApplyError> {
         loop {
-            match self.api.get_metadata(node).await {
-                Ok(found) => return Ok(state(found.metadata)),
+            match self.wire.get(node).await {
+                Ok(found) => return Ok(found),
                 Err(error) => self.endure(node, Trouble::of(&error), pauses).await?,
             }
         }
@@ -275,31 +269,13 @@ impl NodeClient {
     /// # Errors
     /// [`ApplyError::Unavailable`].
     pub async fn list(&self) -> Result<HashMap<String, NodeState>, ApplyError> {
-        let mut found = HashMap::new();
-        let mut params = ListParams::default().limit(LIST_PAGE);
-        loop {
-            let page = self
-                .api
-                .list_metadata(&params)
-                .await
-                .map_err(|error| ApplyError::Unavailable { message: told(&error) })?;
-            for PartialObjectMeta { metadata, .. } in page.items {
-                if let Some(name) = metadata.name.clone() {
-                    found.insert(name, state(metadata));
-                }
-            }
-            match page.metadata.continue_ {
-                Some(token) if !token.is_empty() => params = params.continue_token(&token),
-                _ => return Ok(found),
-            }
-        }
+        let listed = self.wire.list().await;
+        listed.map_err(|error| ApplyError::Unavailable { message: told(&error) })
     }
 
     /// What carries traffic in the cluster, and where it is; or why that cannot be read.
     pub(crate) async fn traffic(&self) -> Result<LiveTraffic, String> {
-        live_traffic(&self.api.clone().into_client())
-            .await
-            .map_err(|error| told(&error))
+        live_traffic(self.wire.client()).await.map_err(|error| told(&error))
     }
 
     /// Makes the labels of a Node follow what is requested: all of it, or nothing.
@@ -384,8 +360,8 @@ impl NodeClient {
                 };
                 return Ok(Written::Done(Box::new(done)));
             };
-            match self.api.patch_metadata(node, &self.params, &Patch::Merge(&patch)).await {
-                Ok(_) => return Ok(Written::Done(Box::new((diff, state)))),
+            match self.wire.patch(node, &self.params, &patch).await {
+                Ok(()) => return Ok(Written::Done(Box::new((diff, state)))),
                 Err(error) => match Trouble::of(&error) {
                     Trouble::Refused(reason) => return Ok(Written::Refused(diff.keys(), reason)),
                     trouble => {
@@ -433,15 +409,4 @@ fn holds(sent: &LabelDiff, state: &NodeState) -> bool {
         .into_iter()
         .all(|(key, value)| state.labels.get(key) == Some(value))
         && !sent.remove.iter().any(|key| state.labels.contains_key(key))
-}
-
-fn state(metadata: ObjectMeta) -> NodeState {
-    NodeState {
-        resource_version: metadata.resource_version,
-        uid: metadata.uid,
-        ..NodeState::new(
-            metadata.labels.unwrap_or_default(),
-            &metadata.annotations.unwrap_or_default(),
-        )
-    }
 }

@@ -99,6 +99,8 @@ pub struct Engine {
     wake: Notify,
     /// Nodes that were claimed and whose results are not filed.
     held: AtomicUsize,
+    /// Told when nobody works on a node: no further result is to be waited for.
+    drained: Notify,
 }
 
 impl Engine {
@@ -111,6 +113,7 @@ impl Engine {
             events: broadcast::Sender::new(EVENTS),
             wake: Notify::new(),
             held: AtomicUsize::new(0),
+            drained: Notify::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kube::api::{Patch, PatchParams};
+use kube::api::PatchParams;
 
 use super::{ApplyError, NodeClient, Order, Pauses, Trouble};
 use crate::{
@@ -74,8 +74,8 @@ impl NodeClient {
             let Some(patch) = part.merge_patch(&state) else {
                 continue;
             };
-            match self.api.patch_metadata(node, params, &Patch::Merge(&patch)).await {
-                Ok(_) => outcome.add(&part, &state),
+            match self.wire.patch(node, params, &patch).await {
+                Ok(()) => outcome.add(&part, &state),
                 Err(error) => match Trouble::of(&error) {
                     Trouble::Refused(reason) if keys.len() == 1 => {
                         outcome.refused.extend(keys.into_iter().map(|key| Refusal {

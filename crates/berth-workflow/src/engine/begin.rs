@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use berth_store::{Action, Begin, SubtaskPage, SubtaskState};
+use serde::Deserialize as _;
 use tokio::task::JoinSet;
 
 use super::{Brake, Engine, Event};
@@ -28,28 +29,36 @@ pub(super) fn requested(work: &serde_json::Value) -> Requested {
 }
 
 pub(super) fn options(action: &serde_json::Value) -> ActionOptions {
-    serde_json::from_value(action.clone()).unwrap_or_default()
+    ActionOptions::deserialize(action).unwrap_or_default()
 }
 
 /// Lets an action run, or holds it because it would remove too much. Gives what was learned of the Nodes.
 pub(super) async fn begin(engine: &Engine, action: &Action) -> Result<HashMap<String, NodeState>, SubmitError> {
     let options = options(&action.options);
-    let subtasks = engine.store.subtasks(&action.id, SubtaskPage::ALL).await?;
+    let subtasks = engine.store.subtasks(&action.id, SubtaskPage::ALL);
+    // The list does not wait for the names: with many nodes it is needed anyway.
+    let many = action.counts.queued > u64::try_from(READ_SINGLY).unwrap_or(u64::MAX);
+    let (subtasks, listed) = if many {
+        let (subtasks, listed) = futures::join!(subtasks, engine.nodes.list());
+        (subtasks?, Some(listed?))
+    } else {
+        (subtasks.await?, None)
+    };
     let open = subtasks.iter().filter(|subtask| subtask.state == SubtaskState::Queued);
     let work: Vec<(&str, Requested)> = open
         .map(|subtask| (subtask.node.as_str(), requested(&subtask.work)))
         .collect();
-    let mut known = if work.len() > READ_SINGLY {
-        engine.nodes.list().await?
-    } else {
-        read_singly(engine, &work).await?
+    let whole = listed.is_some();
+    let mut known = match listed {
+        Some(listed) => listed,
+        None => read_singly(engine, &work).await?,
     };
     let mut brake = Brake {
         removed: removals(engine, &work, &known, options.strategy),
         owned: owned(&known),
     };
     let asks = !options.allow_mass_removal && options.strategy != Strategy::Promenade && !brake.is_few();
-    if asks && work.len() <= READ_SINGLY {
+    if asks && !whole {
         known = engine.nodes.list().await?;
         brake.owned = owned(&known);
     }
@@ -94,6 +103,11 @@ fn removals(
     let policy = engine.nodes.policy();
     let of_node = |(node, requested): &(&str, Requested)| {
         let state = known.get(*node)?;
+        // Whatever the strategy, a key that is requested with a value stays. Most nodes are done with that.
+        let may_go = |key: &String| !matches!(requested.get(key), Some(Some(_)));
+        if !state.owned.keys().any(may_go) {
+            return None;
+        }
         Some(label_diff(state, requested, strategy, policy).owned_removals(state))
     };
     work.iter().filter_map(of_node).sum()

@@ -22,6 +22,9 @@ use crate::{
 /// Results that are filed in one transaction at most.
 const BATCH: usize = 256;
 
+/// How long a result waits for further ones, so that one commit serves many of them.
+const GATHER: Duration = Duration::from_millis(40);
+
 /// A result, and the node that it is about.
 pub(super) type Filed = (Finished, String, Outcome);
 
@@ -99,12 +102,18 @@ pub(super) async fn dispatch(engine: Arc<Engine>, cancel: CancellationToken, res
                 }
                 false
             }
-            Some(_) = workers.join_next() => false,
+            Some(_) = workers.join_next() => {
+                if workers.is_empty() {
+                    engine.drained.notify_one();
+                }
+                false
+            }
         };
     }
     // What was begun is brought to its end, if that does not take too long.
     let finish = async { while workers.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(options.grace, finish).await;
+    engine.drained.notify_one();
 }
 
 /// A claim whose answer was lost is in nobody's hands. When nothing is in ours, all that goes under our name is such a
@@ -167,16 +176,17 @@ impl Open {
         self.stops.entry(id.clone()).or_default()
     }
 
-    fn start(&mut self, engine: &Engine, workers: &mut JoinSet<()>, claim: Claim, results: &mpsc::Sender<Filed>) {
+    fn start(&mut self, engine: &Arc<Engine>, workers: &mut JoinSet<()>, claim: Claim, results: &mpsc::Sender<Filed>) {
         let known = self
             .known
             .get_mut(&claim.action)
             .and_then(|known| known.remove(&claim.node));
         let stop = self.stop(&claim.action).clone();
-        let (nodes, patience, results) = (engine.nodes.clone(), engine.options.patience, results.clone());
+        let (engine, results) = (Arc::clone(engine), results.clone());
         engine.held.fetch_add(1, Ordering::AcqRel);
         workers.spawn(async move {
-            let working = AssertUnwindSafe(work(&nodes, &claim, known, patience, &stop)).catch_unwind();
+            let patience = engine.options.patience;
+            let working = AssertUnwindSafe(work(&engine.nodes, &claim, known, patience, &stop)).catch_unwind();
             // A fault of this program fails the node, and not the action.
             let outcome = working
                 .await
@@ -217,10 +227,24 @@ async fn work(
     Outcome::failed(failed)
 }
 
+/// Waits a moment for the results of nodes that are worked on. When there are none, nobody waits.
+async fn gather(engine: &Engine, filed: &mut mpsc::Receiver<Filed>, batch: &mut Vec<Filed>) {
+    if batch.len() < engine.held.load(Ordering::Acquire) {
+        // The results themselves wake nobody meanwhile: only the last one does.
+        let _ = tokio::time::timeout(GATHER, engine.drained.notified()).await;
+    }
+    while batch.len() < BATCH
+        && let Ok(further) = filed.try_recv()
+    {
+        batch.push(further);
+    }
+}
+
 /// Files results as they come, those that come together in one transaction.
 pub(super) async fn file(engine: Arc<Engine>, mut filed: mpsc::Receiver<Filed>) {
     let mut batch: Vec<Filed> = Vec::new();
     while filed.recv_many(&mut batch, BATCH).await > 0 {
+        gather(&engine, &mut filed, &mut batch).await;
         let (results, told): (Vec<Finished>, Vec<(String, Outcome)>) = batch
             .drain(..)
             .map(|(finished, node, outcome)| (finished, (node, outcome)))
@@ -241,7 +265,7 @@ pub(super) async fn file(engine: Arc<Engine>, mut filed: mpsc::Receiver<Filed>) 
                 engine.tell(Event::Node {
                     action: result.action.to_string(),
                     node,
-                    outcome: Box::new(outcome),
+                    outcome: Arc::new(outcome),
                 });
             } else {
                 tracing::info!(

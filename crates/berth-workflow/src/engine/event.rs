@@ -1,7 +1,9 @@
 //! What happens, for those who do not want to ask again and again.
 
+use std::sync::Arc;
+
 use berth_store::{Action, Counts};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::{lifecycle::lifecycle, outcome::Outcome};
 
@@ -38,9 +40,14 @@ pub enum Event {
         action: String,
         /// The node.
         node: String,
-        /// What came of it.
-        outcome: Box<Outcome>,
+        /// What came of it. All who listen share it.
+        #[serde(serialize_with = "shared")]
+        outcome: Arc<Outcome>,
     },
+}
+
+fn shared<S: Serializer>(outcome: &Arc<Outcome>, serializer: S) -> Result<S::Ok, S::Error> {
+    outcome.as_ref().serialize(serializer)
 }
 
 impl Event {

@@ -13,6 +13,7 @@ mod real;
 mod scenarios;
 mod submit;
 mod together;
+mod traffic;
 mod world;
 
 #[path = "../../../berth-store/tests/it/postgres_server.rs"]

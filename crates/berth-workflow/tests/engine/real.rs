@@ -8,6 +8,7 @@ use crate::{
     policies::refused_by_policies,
     scenarios::{everything_gets_its_labels, killed_again_and_again, nodes_that_go_fail_alone},
     together::one_of_two_engines_is_killed,
+    traffic::on_a_real_api_server,
     world::{Disk, all_is_well, create_nodes, names, new_action, options, run, wait_for_end, watched},
 };
 
@@ -17,6 +18,7 @@ async fn a_real_api_server() {
     let Some(programs) = Programs::for_test() else { return };
     let mut plane = ControlPlane::start(&programs, Options::default()).await.unwrap();
     let client = plane.client(&Identity::admin()).await.unwrap();
+    on_a_real_api_server(&plane, &client).await;
     let names = names(500);
     create_nodes(&client, &names).await;
     everything_gets_its_labels(&client, &names).await;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::world::{Decide, Embedded, Fault, create_nodes, labels, now, watched};
 
-const SITE: &str = r"
+pub(crate) const SITE: &str = r"
 schema: deckhand/LayeringPolicy/v1
 metadata: {schema: metadata/Control/v1, name: layering-policy}
 data: {layerOrder: [global, type, site]}
@@ -63,7 +63,7 @@ metadata: {schema: metadata/Document/v1, name: deployment-configuration, storage
 data: {armada: {manifest: full-site}}
 ";
 
-struct Desk {
+pub(crate) struct Desk {
     store: Arc<dyn Database>,
     configdocs: Arc<Configdocs>,
     engine: Arc<Engine>,
@@ -71,6 +71,10 @@ struct Desk {
 
 impl Desk {
     fn new(cluster: &Embedded) -> Self {
+        Self::on(cluster.client())
+    }
+
+    pub(crate) fn on(client: kube::Client) -> Self {
         let store: Arc<dyn Database> = Arc::new(MemoryStore::new());
         let documents: Arc<dyn Store> = Arc::clone(&store) as Arc<dyn Store>;
         let actions: Arc<dyn ActionStore> = Arc::clone(&store) as Arc<dyn ActionStore>;
@@ -78,17 +82,17 @@ impl Desk {
         let options = EngineOptions::new("desk", Arc::new(now));
         Self {
             configdocs: Arc::new(Configdocs::new(repository, Arc::new(SiteRules::default()))),
-            engine: Arc::new(Engine::new(actions, cluster.client(), options)),
+            engine: Arc::new(Engine::new(actions, client, options)),
             store,
         }
     }
 
-    fn workflow(&self, options: WorkflowOptions) -> Workflow {
+    pub(crate) fn workflow(&self, options: WorkflowOptions) -> Workflow {
         let actions: Arc<dyn ActionStore> = Arc::clone(&self.store) as Arc<dyn ActionStore>;
         Workflow::new(Arc::clone(&self.configdocs), actions, Arc::clone(&self.engine), options)
     }
 
-    async fn put(&self, text: &str) -> u64 {
+    pub(crate) async fn put(&self, text: &str) -> u64 {
         let documents = read_documents(text).unwrap();
         let put = self
             .configdocs
@@ -99,7 +103,7 @@ impl Desk {
         put.revision.unwrap().id
     }
 
-    async fn tag(&self, revision: u64, tag: &str) {
+    pub(crate) async fn tag(&self, revision: u64, tag: &str) {
         self.configdocs.repository().put_tag(revision, tag, None).await.unwrap();
     }
 }
@@ -115,7 +119,7 @@ fn caller() -> Caller {
     }
 }
 
-fn request(nodes: &[&str]) -> RelabelRequest {
+pub(crate) fn request(nodes: &[&str]) -> RelabelRequest {
     RelabelRequest::read("update_labels", json!({ "target_nodes": nodes }).as_object()).unwrap()
 }
 
@@ -435,152 +439,5 @@ async fn a_preview_says_what_would_move() {
     assert!(
         reason.contains("cannot be read") && reason.contains("is forbidden"),
         "{reason}"
-    );
-}
-
-/// Brings a kind with a status, and any fields.
-async fn define(client: &kube::Client, group: &str, kind: &str, plural: &str, scope: &str) {
-    use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-    let definition: CustomResourceDefinition = serde_json::from_value(json!({
-        "metadata": {"name": format!("{plural}.{group}")},
-        "spec": {
-            "group": group,
-            "scope": scope,
-            "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase(), "listKind": format!("{kind}List")},
-            "versions": [{
-                "name": "v1",
-                "served": true,
-                "storage": true,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-            }],
-        },
-    }))
-    .unwrap();
-    let api: kube::Api<CustomResourceDefinition> = kube::Api::all(client.clone());
-    api.create(&kube::api::PostParams::default(), &definition)
-        .await
-        .unwrap();
-}
-
-/// Creates an object, and tries again until its kind is served, which follows its definition at once or a little later.
-async fn create(client: &kube::Client, path: &str, object: &Value) {
-    let send = || {
-        let request = http::Request::post(path).header("content-type", "application/json");
-        client.request::<Value>(request.body(serde_json::to_vec(object).unwrap()).unwrap())
-    };
-    for attempt in 0.. {
-        match send().await {
-            Ok(_) => return,
-            Err(kube::Error::Api(status)) if status.code == 404 && attempt < 1000 => tokio::task::yield_now().await,
-            Err(error) => panic!("{path}: {error}"),
-        }
-    }
-}
-
-/// Where the cluster says who hosts an address and where routers run, a dry run begins there and not with a simulation.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_preview_begins_with_what_the_cluster_shows() {
-    let cluster = Embedded::start().await;
-    let client = cluster.client();
-    let api = "/api/v1/nodes";
-    for (number, name) in [(10, "node-000"), (11, "node-001")] {
-        let node = json!({
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {
-                "name": name,
-                "labels": {"kubernetes.io/hostname": name, "k8s.ovn.org/egress-assignable": "", "telco.example/routers": ""},
-                "annotations": {
-                    // Berth set it, and may take it away.
-                    "berth.dev/owned-labels": "[\"k8s.ovn.org/egress-assignable\"]",
-                    "k8s.ovn.org/node-primary-ifaddr": format!("{{\"ipv4\":\"10.7.0.{number}/24\"}}"),
-                    "k8s.ovn.org/host-cidrs": format!("[\"10.7.0.{number}/24\"]"),
-                },
-            },
-        });
-        create(&client, api, &node).await;
-    }
-    let desk = Desk::new(&cluster);
-    // Nothing in the documents carries traffic, and they know other networks than the nodes have.
-    let revision = desk.put(SITE).await;
-    desk.tag(revision, "committed").await;
-    desk.tag(revision, "site-action-success").await;
-    let workflow = desk.workflow(WorkflowOptions::default());
-    let mirror = |node: &str| {
-        let mut request = request(&[node]);
-        request.strategy = Some(Strategy::Mirror);
-        request
-    };
-    let before = workflow.preview_action(&mirror("node-001")).await.unwrap();
-    assert_eq!(before.moves, Vec::<String>::new());
-    assert!(
-        matches!(before.moves_from, MovesFrom::Simulation { .. }),
-        "{:?}",
-        before.moves_from
-    );
-
-    define(&client, "k8s.ovn.org", "EgressIP", "egressips", "Cluster").await;
-    define(
-        &client,
-        "operator.openshift.io",
-        "IngressController",
-        "ingresscontrollers",
-        "Namespaced",
-    )
-    .await;
-    let egress = json!({
-        "apiVersion": "k8s.ovn.org/v1",
-        "kind": "EgressIP",
-        "metadata": {"name": "shop"},
-        "spec": {"egressIPs": ["10.7.0.50"], "namespaceSelector": {"matchLabels": {"type": "shop"}}},
-        // OVN-Kubernetes would begin with the first node.
-        "status": {"items": [{"node": "node-001", "egressIP": "10.7.0.50"}]},
-    });
-    create(&client, "/apis/k8s.ovn.org/v1/egressips", &egress).await;
-    let controller = json!({
-        "apiVersion": "operator.openshift.io/v1",
-        "kind": "IngressController",
-        "metadata": {"name": "default", "namespace": "openshift-ingress-operator"},
-        "spec": {"replicas": 1, "nodePlacement": {
-            "nodeSelector": {"matchLabels": {"telco.example/routers": ""}},
-            // Nodes without a kubelet have the taint of those that are not ready.
-            "tolerations": [{"operator": "Exists"}],
-        }},
-    });
-    for name in ["openshift-ingress-operator", "openshift-ingress"] {
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        create(&client, "/api/v1/namespaces", &namespace).await;
-    }
-    let controllers = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers";
-    create(&client, controllers, &controller).await;
-    let router = json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": "router-default-1",
-            "namespace": "openshift-ingress",
-            "labels": {"ingresscontroller.operator.openshift.io/deployment-ingresscontroller": "default"},
-        },
-        "spec": {"nodeName": "node-001", "containers": [{"name": "router", "image": "router"}]},
-    });
-    create(&client, "/api/v1/namespaces/openshift-ingress/pods", &router).await;
-
-    let moved = workflow.preview_action(&mirror("node-001")).await.unwrap();
-    assert_eq!(moved.moves_from, MovesFrom::Cluster);
-    for words in [
-        "egress address 10.7.0.50 (EgressIP `shop`) moves from node-001 to node-000: it is not labelled \
-         k8s.ovn.org/egress-assignable; connections through it break",
-        "router router-default-1 (ingress controller `default`) does not stay on node-001",
-        "ingress controller `default` loses node-001, has 1 node left for its routers",
-    ] {
-        let said = moved.moves.iter().any(|sentence| sentence.starts_with(words));
-        assert!(said, "{words}: {:#?}", moved.moves);
-    }
-    // The simulation had it on node-000; it is not there, so nothing of it moves.
-    let quiet = workflow.preview_action(&mirror("node-000")).await.unwrap();
-    assert!(
-        !quiet.moves.iter().any(|sentence| sentence.contains("10.7.0.50")),
-        "{:?}",
-        quiet.moves
     );
 }

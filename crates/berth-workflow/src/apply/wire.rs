@@ -1,0 +1,118 @@
+//! What goes to the API server and comes back: the metadata of Nodes, and of that the part which labels need.
+
+use std::collections::{BTreeMap, HashMap};
+
+use k8s_openapi::api::core::v1::Node;
+use kube::{
+    Client, Resource as _,
+    api::{ListParams, Patch, PatchParams},
+    core::{Request, params::GetParams},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::node_labels::NodeState;
+
+/// Nodes in one answer of a list: few enough for the API server to take its time for others.
+const LIST_PAGE: u32 = 1000;
+
+/// Metadata of a Node without what nobody asks for here. The record of who manages which field is most of an answer; it is
+/// passed over and not taken apart.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Metadata {
+    name: Option<String>,
+    labels: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
+    resource_version: Option<String>,
+    uid: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: PageMetadata,
+    #[serde(default)]
+    items: Vec<Found>,
+}
+
+#[derive(Default, Deserialize)]
+struct PageMetadata {
+    #[serde(rename = "continue")]
+    further: Option<String>,
+}
+
+impl Metadata {
+    fn state(self) -> NodeState {
+        NodeState {
+            resource_version: self.resource_version,
+            uid: self.uid,
+            ..NodeState::new(self.labels.unwrap_or_default(), &self.annotations.unwrap_or_default())
+        }
+    }
+}
+
+/// Asks the API server.
+#[derive(Clone)]
+pub(super) struct Wire {
+    client: Client,
+    requests: Request,
+}
+
+impl Wire {
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client,
+            requests: Request::new(Node::url_path(&(), None)),
+        }
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) async fn get(&self, node: &str) -> kube::Result<NodeState> {
+        let request = self.requests.get_metadata(node, &GetParams::default());
+        let found: Found = self.ask(request).await?;
+        Ok(found.metadata.state())
+    }
+
+    /// All Nodes, by name.
+    pub(super) async fn list(&self) -> kube::Result<HashMap<String, NodeState>> {
+        let mut found = HashMap::new();
+        let mut params = ListParams::default().limit(LIST_PAGE);
+        loop {
+            let page: Page = self.ask(self.requests.list_metadata(&params)).await?;
+            for Found { mut metadata } in page.items {
+                if let Some(name) = metadata.name.take() {
+                    found.insert(name, metadata.state());
+                }
+            }
+            match page.metadata.further.filter(|token| !token.is_empty()) {
+                Some(token) => params = params.continue_token(&token),
+                None => return Ok(found),
+            }
+        }
+    }
+
+    /// Sends a merge patch. That it was taken is all that is of interest in the answer.
+    pub(super) async fn patch(&self, node: &str, params: &PatchParams, patch: &Value) -> kube::Result<()> {
+        let request = self.requests.patch_metadata(node, params, &Patch::Merge(patch));
+        self.client
+            .request_text(request.map_err(kube::Error::BuildRequest)?)
+            .await
+            .map(drop)
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+    ) -> kube::Result<T> {
+        self.client.request(request.map_err(kube::Error::BuildRequest)?).await
+    }
+}
