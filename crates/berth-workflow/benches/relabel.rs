@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 const NODES: usize = 2_000;
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 const CONCURRENCY: usize = 64;
 /// kubectl starts a program for each node, so fewer are enough to know its rate.
 const BY_KUBECTL: usize = 100;
