@@ -30,6 +30,7 @@ use sqlx::{
     QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous},
 };
+use tokio::time::sleep;
 
 use crate::{
     body::Digest,
@@ -52,6 +53,11 @@ use SqliteStore as Backend;
 
 /// How long a writer waits for the writers of other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long it is before a file that was locked is opened again, and how often that is tried.
+const LOCKED_PAUSE: Duration = Duration::from_millis(10);
+const LOCKED_TRIES: u32 = 500;
+/// The code of a lock that somebody else holds.
+const SQLITE_BUSY: i32 = 5;
 /// How long a writer waits for its turn in this process: many writers may stand in line.
 const TURN_TIMEOUT: Duration = Duration::from_mins(2);
 /// Reads are short and the work of one core.
@@ -90,15 +96,7 @@ impl SqliteStore {
                 path: path.to_owned(),
                 source,
             })?;
-        let writer = SqlitePoolOptions::new()
-            .max_connections(1)
-            .acquire_timeout(TURN_TIMEOUT)
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .test_before_acquire(false)
-            .connect_with(connection(path).journal_mode(SqliteJournalMode::Wal))
-            .await
-            .map_err(Error::database("opening the file"))?;
+        let writer = connect(path).await.map_err(Error::database("opening the file"))?;
         migrations::migrate(&writer, path).await?;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
@@ -162,6 +160,34 @@ impl SqliteStore {
         }
         Ok(result)
     }
+}
+
+/// Connects for writing. The first of several programs changes the journal; `SQLite` tells the others at once that the file is
+/// locked, without the waiting that it does elsewhere, so they wait here.
+async fn connect(path: &Path) -> Result<SqlitePool, sqlx::Error> {
+    let mut tries = 0;
+    loop {
+        let connected = SqlitePoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(TURN_TIMEOUT)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            .connect_with(connection(path).journal_mode(SqliteJournalMode::Wal))
+            .await;
+        match connected {
+            Err(error) if is_locked(&error) && tries < LOCKED_TRIES => sleep(LOCKED_PAUSE).await,
+            done => return done,
+        }
+        tries += 1;
+    }
+}
+
+fn is_locked(error: &sqlx::Error) -> bool {
+    // The low byte is the kind of error, the rest says more about it.
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.and_then(|code| code.parse::<i32>().ok())
+        .is_some_and(|code| code & 0xff == SQLITE_BUSY)
 }
 
 fn connection(path: &Path) -> SqliteConnectOptions {
