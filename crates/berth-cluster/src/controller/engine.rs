@@ -31,7 +31,7 @@ use super::{
     policies::Wanted,
     state::State,
     watches::Change,
-    writer::{Verdict, Work, WriteError, Writer, Written, or_broken},
+    writer::{Verdict, Work, WriteError, Writer, Written},
 };
 use crate::{
     api::Phase,
@@ -60,7 +60,7 @@ struct Job {
     work: Vec<Work>,
 }
 
-type Outcome = (Key, Result<Written, WriteError>);
+type Outcome = (Key, (Written, Result<(), WriteError>));
 
 /// Decides about nodes when something about them changes.
 pub(super) struct Engine {
@@ -386,12 +386,11 @@ impl Engine {
             && let Some(job) = self.jobs.pop_front().or_else(|| self.later.pop_front())
         {
             let writer = self.writer.clone();
-            self.running
-                .spawn(async move { (job.key, or_broken(Box::pin(writer.run(job.work))).await) });
+            self.running.spawn(async move { (job.key, writer.run(job.work).await) });
         }
     }
 
-    fn done(&mut self, (key, result): Outcome) {
+    fn done(&mut self, (key, (written, result)): Outcome) {
         let name = match &key {
             Key::Node(name) => name,
             Key::Certificate(name) => {
@@ -399,10 +398,10 @@ impl Engine {
                 name
             }
         };
+        self.state.written(written.node, written.berth);
         let error = match result {
-            Ok(written) => {
+            Ok(()) => {
                 self.failures.remove(&key);
-                self.state.written(written.node, written.berth);
                 if let (Key::Node(_), Some(work)) = (&key, written.later) {
                     self.later.push_back(Job { key, work: vec![work] });
                     return;

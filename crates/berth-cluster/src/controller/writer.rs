@@ -141,12 +141,17 @@ impl Writer {
         }
     }
 
-    pub(super) async fn run(self: Arc<Self>, work: Vec<Work>) -> Result<Written, WriteError> {
+    /// Does the work and gives what was written, also where it did not come to its end.
+    pub(super) async fn run(self: Arc<Self>, work: Vec<Work>) -> (Written, Result<(), WriteError>) {
         let mut written = Written::default();
-        for work in work {
-            self.one(work, &mut written).await?;
-        }
-        Ok(written)
+        let done = or_broken(Box::pin(async {
+            for work in work {
+                self.one(work, &mut written).await?;
+            }
+            Ok(())
+        }))
+        .await;
+        (written, done)
     }
 
     async fn one(&self, work: Work, written: &mut Written) -> Result<(), WriteError> {
@@ -236,6 +241,8 @@ impl Writer {
         if matches!(write, Some(NodeWrite::Patch(_))) {
             let remembered = remembered(berth.status.as_ref(), &status);
             berth = self.status(berth, &remembered).await?;
+            // Should the Node be gone by now, the next one is made with this in mind.
+            written.berth = Some(berth.clone());
         }
         if let Some(write) = write {
             let api: Api<Node> = Api::all(self.client.clone());

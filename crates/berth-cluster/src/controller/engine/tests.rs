@@ -42,13 +42,16 @@ fn node(name: String, pool: &str) -> NodeView {
     }
 }
 
-/// A cluster in which every Node has its Berth and the label of its pool.
+/// A cluster in which every Node has its Berth and the label of its pool. Nobody answers requests.
 fn settled() -> Engine {
     let service = tower::service_fn(|_: Request<Body>| async {
         std::future::pending::<Result<Response<Body>, tower::BoxError>>().await
     });
+    settled_with(Client::new(service, "default"))
+}
+
+fn settled_with(client: Client) -> Engine {
     let options = Options::new(Arc::new(|| Timestamp::UNIX_EPOCH));
-    let client = Client::new(service, "default");
     let mut engine = Engine::new(client, options, None, Metrics::new(), Health::default(), None);
     let nodes = SIZES.iter().flat_map(|(pool, size)| {
         // Names that do not sort by pool.
@@ -238,4 +241,59 @@ async fn what_happens_to_a_node_while_a_job_runs_for_it_is_looked_at_after() {
     assert!(engine.blocked.contains("n003-infra") && !engine.state.dirty.contains("n003-infra"));
     engine.is_free("n003-infra");
     assert!(engine.state.dirty.contains("n003-infra"));
+}
+
+/// An API server on which Berths take every status, and every Node has just gone.
+async fn nodes_are_gone(request: Request<Body>) -> Result<Response<Body>, tower::BoxError> {
+    let path = request.uri().path().to_owned();
+    let (status, answer) = if let Some(name) = path.strip_suffix("/status").and_then(|path| path.rsplit('/').next()) {
+        let sent: Value = serde_json::from_slice(&request.into_body().collect_bytes().await?)?;
+        let metadata =
+            json!({"name": name, "uid": name, "resourceVersion": "2", "finalizers": [crate::names::FINALIZER]});
+        let mut status =
+            json!({"phase": "Occupied", "pool": "infra", "nodeName": name, "nodeUID": format!("uid-{name}")});
+        status["removedLabels"] = sent["status"]["removedLabels"].clone();
+        let berth = json!({
+            "apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": metadata, "spec": {"pool": "infra"},
+            "status": status,
+        });
+        (200, berth)
+    } else {
+        let gone =
+            json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404});
+        (404, gone)
+    };
+    Ok(Response::builder()
+        .status(status)
+        .body(Body::from(answer.to_string().into_bytes()))?)
+}
+
+#[tokio::test]
+async fn what_was_remembered_before_the_node_went_counts_when_it_is_made_again() {
+    let mut engine = settled_with(Client::new(tower::service_fn(nodes_are_gone), "default"));
+    let mut node = engine.state.nodes["n001-infra"].clone();
+    node.labels.remove("example.com/tier");
+    node.resource_version = "2".to_owned();
+    engine.state.apply(Change::Nodes(Seen::One(node.clone())));
+    engine.decide();
+    let job = engine.jobs.pop_front().expect("the removal is to be remembered");
+    // The watch has not told the Berth's new status yet when the Node is seen to be gone.
+    let outcome = engine.writer.clone().run(job.work).await;
+    assert!(outcome.1.is_err(), "{outcome:?}");
+    engine.done((job.key, outcome));
+    engine.state.apply(Change::Nodes(Seen::Gone(node)));
+    engine.decide();
+    let job = engine.jobs.pop_front().expect("the Node is made again");
+    let [
+        Work::Apply {
+            node: Some(NodeWrite::Create(made)),
+            ..
+        },
+    ] = job.work.as_slice()
+    else {
+        panic!("{job:?}");
+    };
+    let labels = made.metadata.labels.as_ref().expect("labels");
+    assert!(labels.contains_key("node-role.kubernetes.io/infra"), "{labels:?}");
+    assert!(!labels.contains_key("example.com/tier"), "{labels:?}");
 }
