@@ -34,7 +34,7 @@ pub use clli::{Clli, ClliError, ClliForm, decode as decode_clli};
 pub use configs::{PoolRenderError, machine_configs, protected_labels, render_pool};
 pub use filter::{FilterError, FilterItem, FilterJoin, FilterMistake, LabelJoin, NodeFilter};
 pub use lints::LINTS;
-pub use load::{has_errors, load, to_airship};
+pub use load::{has_errors, load, name_problem, to_airship};
 pub use model::{
     BaremetalNode, Berth, Declared, HostData, HostProfile, IntOrString, KubeletConfig, MachineConfig, Name,
     ObservedNode, ObservedTaint, Pool, PoolPolicy, Preregister, Rack, Site, Spanned, Taint,

@@ -357,8 +357,8 @@ fn is_abstract(document: &Document) -> bool {
     flag.and_then(Node::as_bool).unwrap_or_default()
 }
 
-/// Why a text is no DNS subdomain, as Kubernetes wants for object names.
-pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
+/// Why a text is no DNS subdomain, as Kubernetes wants for the names of Nodes and other objects; nothing when it is one.
+pub fn name_problem(name: &str) -> Option<&'static str> {
     if name.is_empty() || name.len() > 253 {
         return Some("it must have 1 to 253 characters");
     }

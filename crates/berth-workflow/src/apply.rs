@@ -6,7 +6,11 @@ mod wire;
 use std::{collections::HashMap, time::Duration};
 
 use berth_site::LiveTraffic;
-use kube::{Client, api::PatchParams, core::Status};
+use kube::{
+    Client,
+    api::PatchParams,
+    core::{Status, request},
+};
 use tokio_util::sync::CancellationToken;
 use wire::Wire;
 
@@ -46,6 +50,14 @@ impl Patience {
 /// Why the labels of a Node are not as requested.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
+    /// No Node can have this name; answered as 400. The cluster was not asked.
+    #[error("`{}` is not the name of a Node: {problem}", node.escape_debug())]
+    InvalidName {
+        /// The text.
+        node: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// There is no such Node; answered as 404.
     #[error("Node {node} does not exist")]
     NotFound {
@@ -90,7 +102,7 @@ impl ApplyError {
     pub fn status(&self) -> u16 {
         match self {
             Self::NotFound { .. } => 404,
-            Self::Refused(_) => 400,
+            Self::InvalidName { .. } | Self::Refused(_) => 400,
             Self::Conflict { .. } => 409,
             Self::Forbidden { .. } | Self::Unavailable { .. } | Self::GivenUp => 503,
         }
@@ -99,6 +111,8 @@ impl ApplyError {
 
 /// What to do after an answer that is not the wanted one.
 enum Trouble {
+    /// No Node can be called so; nothing was sent.
+    Unnameable(String),
     Missing,
     /// Somebody was faster: read again.
     Conflict,
@@ -112,6 +126,9 @@ enum Trouble {
 
 impl Trouble {
     fn of(error: &kube::Error) -> Self {
+        if let kube::Error::BuildRequest(request::Error::Validation(problem)) = error {
+            return Self::Unnameable(problem.clone());
+        }
         let kube::Error::Api(status) = error else {
             return Self::Wait(None, told(error));
         };
@@ -250,7 +267,7 @@ impl NodeClient {
     /// The labels of one Node.
     ///
     /// # Errors
-    /// [`ApplyError::NotFound`], [`ApplyError::Forbidden`], [`ApplyError::Unavailable`].
+    /// [`ApplyError::InvalidName`], [`ApplyError::NotFound`], [`ApplyError::Forbidden`], [`ApplyError::Unavailable`].
     pub async fn read(&self, node: &str) -> Result<NodeState, ApplyError> {
         self.read_within(node, &mut Pauses::new(self.patience, None)).await
     }
@@ -379,6 +396,7 @@ impl NodeClient {
     async fn endure(&self, node: &str, trouble: Trouble, pauses: &mut Pauses<'_>) -> Result<(), ApplyError> {
         let node = node.to_owned();
         let (least, error) = match trouble {
+            Trouble::Unnameable(problem) => return Err(ApplyError::InvalidName { node, problem }),
             Trouble::Missing => return Err(ApplyError::NotFound { node }),
             Trouble::Forbidden(message) | Trouble::Refused(message) => {
                 return Err(ApplyError::Forbidden { node, message });

@@ -125,6 +125,60 @@ async fn labels_of_a_node(on: On) {
     server.api.get("node-labels/nobody").await.expect(404);
 }
 
+/// Texts that would be paths and queries of the API server if they were put into an address.
+async fn what_is_no_name_of_a_node_never_reaches_the_cluster(on: On) {
+    let Some(mut server) = Relabelling::empty(on, Auth::None, WorkflowOptions::default()).await else {
+        return;
+    };
+    let (labels, revision) = (server.labels("node1").await, server.revision());
+    let names = [
+        ("node1%2Fstatus", "node1/status"),
+        ("node1%2Fproxy%2Fmetrics", "node1/proxy/metrics"),
+        ("node1%3FdryRun=All", "node1?dryRun=All"),
+        ("node1%23", "node1#"),
+        ("node1%25", "node1%"),
+        ("NODE%20x", "NODE x"),
+        ("Node1", "Node1"),
+        ("node1%00", "node1\\0"),
+        ("node1%0D%0AX:%201", "node1\\r\\nX: 1"),
+        ("%2E%2E", ".."),
+        ("%2E%2E%2Fnamespaces", "../namespaces"),
+        ("node1%2F", "node1/"),
+        ("-node1", "-node1"),
+        ("n%C3%B6de", "n\u{f6}de"),
+    ];
+    let body = json!({"label-a": "true"});
+    for is_there in [true, false] {
+        for (sent, named) in names {
+            for (method, query, body) in [
+                ("GET", "", None),
+                ("PUT", "", Some(&body)),
+                ("PUT", "?dry-run=true", Some(&body)),
+                ("PUT", "?strategy=promenade", Some(&json!({}))),
+            ] {
+                let path = format!("node-labels/{sent}{query}");
+                // With the cluster away, whatever is asked of it is answered as 503.
+                let refused = server.send(method, &path, body).await.expect(400).json();
+                assert_eq!(
+                    (&refused["message"], &refused["retry"], &refused["kind"]),
+                    (&json!("Invalid Input Error"), &json!(false), &json!("status")),
+                    "{method} {path}"
+                );
+                let reason = refused["reason"].as_str().unwrap();
+                let begin = format!("`{named}` is not the name of a Node: it must ");
+                assert!(reason.starts_with(&begin), "{method} {path}: {reason}");
+            }
+        }
+        if is_there {
+            assert_eq!(
+                (server.labels("node1").await, server.revision()),
+                (labels.clone(), revision)
+            );
+        }
+        server.cluster = None;
+    }
+}
+
 async fn the_blueprints_own_path_has_no_api_in_it(on: On) {
     let Some(server) = Relabelling::empty(on, Auth::None, WorkflowOptions::default()).await else {
         return;
@@ -149,5 +203,6 @@ async fn the_blueprints_own_path_has_no_api_in_it(on: On) {
 on_both! {
     one_of_several_labels_is_enough_where_the_server_is_told_so,
     labels_of_a_node,
+    what_is_no_name_of_a_node_never_reaches_the_cluster,
     the_blueprints_own_path_has_no_api_in_it,
 }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use berth_site::name_problem;
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Client, Resource as _,
     api::{ListParams, Patch, PatchParams},
-    core::{Request, params::GetParams},
+    core::{Request, params::GetParams, request},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -57,6 +58,17 @@ impl Metadata {
     }
 }
 
+/// A name as it goes into a path, where nothing escapes it: what is no name of a Node could be a path to something else (a
+/// subresource, the proxy of a node) or a query.
+fn path_part(node: &str) -> kube::Result<&str> {
+    match name_problem(node) {
+        None => Ok(node),
+        Some(problem) => Err(kube::Error::BuildRequest(request::Error::Validation(
+            problem.to_owned(),
+        ))),
+    }
+}
+
 /// Asks the API server.
 #[derive(Clone)]
 pub(super) struct Wire {
@@ -77,7 +89,7 @@ impl Wire {
     }
 
     pub(super) async fn get(&self, node: &str) -> kube::Result<NodeState> {
-        let request = self.requests.get_metadata(node, &GetParams::default());
+        let request = self.requests.get_metadata(path_part(node)?, &GetParams::default());
         let found: Found = self.ask(request).await?;
         Ok(found.metadata.state())
     }
@@ -102,7 +114,9 @@ impl Wire {
 
     /// Sends a merge patch. That it was taken is all that is of interest in the answer.
     pub(super) async fn patch(&self, node: &str, params: &PatchParams, patch: &Value) -> kube::Result<()> {
-        let request = self.requests.patch_metadata(node, params, &Patch::Merge(patch));
+        let request = self
+            .requests
+            .patch_metadata(path_part(node)?, params, &Patch::Merge(patch));
         self.client
             .request_text(request.map_err(kube::Error::BuildRequest)?)
             .await

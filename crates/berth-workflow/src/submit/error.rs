@@ -125,7 +125,7 @@ impl SubmitError {
             },
             Self::Cluster(error) => match error {
                 ApplyError::NotFound { .. } => "Node not found",
-                ApplyError::Refused(_) => "Invalid Input Error",
+                ApplyError::InvalidName { .. } | ApplyError::Refused(_) => "Invalid Input Error",
                 ApplyError::Conflict { .. } => "Conflict",
                 ApplyError::Forbidden { .. } | ApplyError::Unavailable { .. } | ApplyError::GivenUp => {
                     "Kubernetes API Error"
