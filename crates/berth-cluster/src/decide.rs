@@ -33,7 +33,7 @@ pub use self::{
     certificate::{CertificateDecision, CertificateRequest, KUBELET_SIGNER, decide_certificate},
     patch::merge_diff,
     pool::{Move, Pin, pin},
-    reserve::{Reservation, adopt, reserve},
+    reserve::{Reservation, adopt, is_adoptable, reserve},
 };
 use self::{conditions::Findings, labels::LabelPlan};
 
@@ -94,6 +94,8 @@ pub struct Decision {
     pub wake_after: Option<Duration>,
     /// How many labels would go that no change of this Berth or move of this Node explains.
     pub unexplained_removals: usize,
+    /// Removals that the brake holds back.
+    pub held_removals: usize,
     /// How many labels Berth owns on the Node.
     pub owned: usize,
     /// How many conflicts there are.
@@ -233,7 +235,7 @@ fn live(
     let plan = LabelPlan::new(definitions, subject.berth, &before, node, pin, answer, settings);
     decision.owned = plan.owned.len();
     decision.conflicts = plan.conflicts.len();
-    decision.unexplained_removals = plan.unexplained_removals(subject.berth, &before, answer);
+    decision.unexplained_removals = plan.unexplained_removals(subject.berth, &before);
     if plan.enforced {
         decision.warn(
             reason::ENFORCED,
@@ -244,6 +246,7 @@ fn live(
         );
     }
     findings.conflicts = plan.conflicts.iter().map(labels::describe).collect();
+    decision.held_removals = plan.held;
     findings.held = plan.held;
     findings.withheld_pool_key.clone_from(&plan.withheld_pool_key);
     findings.placement = Some(definitions.placement(&node.name, &plan.after));

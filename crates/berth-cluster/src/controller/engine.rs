@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use berth_labels::Flavour;
+use berth_labels::{Flavour, LabelSet};
 use berth_site::Resolver;
 use kube::Client;
 use tokio::{
@@ -35,9 +35,9 @@ use super::{
 };
 use crate::{
     api::Phase,
-    decide::{CertificateDecision, Reservation, adopt, reserve},
+    decide::{CertificateDecision, Reservation, adopt, is_adoptable, reserve},
     lease::Claim,
-    observe::Definitions,
+    observe::{Definitions, Question},
 };
 
 /// The first wait after a write that failed; each further one is twice as long.
@@ -95,6 +95,8 @@ pub(super) struct Engine {
     wakes: BTreeSet<(Instant, String)>,
     /// The nodes that have any.
     conflicts: HashMap<String, usize>,
+    /// Removals that the brake holds back, by node.
+    held: HashMap<String, usize>,
     synced: bool,
     /// Where the admission policies go that should be in the cluster.
     wanted: Option<watch::Sender<Option<Arc<Wanted>>>>,
@@ -135,6 +137,7 @@ impl Engine {
             failures: HashMap::new(),
             wakes: BTreeSet::new(),
             conflicts: HashMap::new(),
+            held: HashMap::new(),
             synced: false,
             wanted,
             policies_at: None,
@@ -311,13 +314,8 @@ impl Engine {
 
     /// A Node that nobody reserved gets a Berth of its own.
     fn adopt(&mut self, name: &str) {
-        let Some(berth) = self
-            .state
-            .nodes
-            .get(name)
-            .filter(|_| self.options.adopt)
-            .and_then(adopt)
-        else {
+        let node = self.state.nodes.get(name).filter(|node| is_adoptable(node));
+        let Some(node) = node.filter(|_| self.options.adopt).cloned() else {
             return;
         };
         let declared = self.documents.as_ref().is_some_and(|documents| {
@@ -327,6 +325,19 @@ impl Engine {
         if declared || !self.busy.insert(name.to_owned()) {
             return;
         }
+        let declared = if node.owned().is_none_or(|owned| owned.is_empty()) {
+            LabelSet::new()
+        } else {
+            let question = Question {
+                node: name,
+                berth: None,
+                pin: None,
+                live: Some(&node),
+            };
+            let answer = self.definitions.resolve(&[question]).into_iter().next();
+            answer.map(|answer| answer.labels).unwrap_or_default()
+        };
+        let berth = adopt(&node, &declared);
         debug!(node = name, "adopting the Node");
         self.jobs.push_back(Job {
             key: Key::Node(name.to_owned()),
@@ -466,6 +477,7 @@ impl Engine {
             self.state.dirty.len() + self.round.len() + self.jobs.len() + self.later.len() + self.running.len(),
         ));
         self.metrics.conflicts.set(gauge(self.conflicts.values().sum()));
+        self.metrics.held_removals.set(gauge(self.held.values().sum()));
         for phase in [Phase::Reserved, Phase::Occupied, Phase::Vacant, Phase::Released] {
             self.metrics.berths(phase, self.state.berths.count(phase));
         }

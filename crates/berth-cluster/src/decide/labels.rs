@@ -160,14 +160,19 @@ impl LabelPlan {
     }
 
     /// Removals that nobody asked for by touching this very Node or Berth: what the brake counts.
-    pub(super) fn unexplained_removals(&self, berth: &Berth, before: &BerthStatus, _answer: &Answer) -> usize {
-        let by_documents = berth
+    pub(super) fn unexplained_removals(&self, berth: &Berth, before: &BerthStatus) -> usize {
+        let by = berth
             .metadata
             .labels
             .as_ref()
-            .and_then(|labels| labels.get(names::RESERVED_BY))
-            .is_some_and(|by| by == names::BY_DOCUMENTS);
-        let edited = before.observed_generation != berth.metadata.generation && !by_documents;
+            .and_then(|labels| labels.get(names::RESERVED_BY));
+        let by_itself = match by.map(String::as_str) {
+            Some(names::BY_DOCUMENTS) => true,
+            // Nobody wrote a Berth that was made for a Node; it may be edited later.
+            Some(names::BY_ADOPTION) => before.observed_generation.is_none(),
+            _ => false,
+        };
+        let edited = before.observed_generation != berth.metadata.generation && !by_itself;
         if self.moved || edited { 0 } else { self.removals }
     }
 

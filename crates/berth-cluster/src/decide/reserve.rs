@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use berth_labels::LabelSet;
 use berth_site::{Resolver, Source};
 use kube::{ResourceExt as _, api::ObjectMeta};
 
@@ -84,12 +85,23 @@ pub fn reserve(
     plan
 }
 
-/// A Berth for a Node that exists without one. It declares nothing, so it follows whatever pool the Node is in.
-pub fn adopt(node: &NodeView) -> Option<Berth> {
-    if node.deleting || node.annotations.contains_key(names::RELEASED) {
-        return None;
-    }
-    Some(new_berth(&node.name, BerthSpec::default(), names::BY_ADOPTION))
+/// Whether a Node that exists without a Berth is to have one.
+pub fn is_adoptable(node: &NodeView) -> bool {
+    !node.deleting && !node.annotations.contains_key(names::RELEASED)
+}
+
+/// A Berth for a Node that exists without one. It declares no pool, so it follows whatever pool the Node is in.
+///
+/// Labels that are Berth's own on the Node, from an earlier installation or an action, and that nothing in the cluster
+/// declares, are declared by the new Berth: nobody asked to take them away.
+pub fn adopt(node: &NodeView, declared: &LabelSet) -> Berth {
+    let mut labels = node.owned().unwrap_or_default();
+    labels.retain(|key, value| !declared.contains_key(key) && node.labels.get(key) == Some(value));
+    let spec = BerthSpec {
+        labels,
+        ..BerthSpec::default()
+    };
+    new_berth(&node.name, spec, names::BY_ADOPTION)
 }
 
 fn made_by(berth: &Berth) -> Option<&str> {

@@ -40,6 +40,7 @@ pub(super) struct Planned {
     pub(super) conflicts: usize,
     pub(super) wake_after: Option<Duration>,
     pub(super) unexplained_removals: usize,
+    pub(super) held_removals: usize,
     pub(super) work: Vec<Work>,
 }
 
@@ -65,6 +66,7 @@ impl Engine {
         for name in &others {
             self.state.gone.remove(name);
             self.conflicts.remove(name);
+            self.held.remove(name);
             self.adopt(name);
         }
         for planned in self.plan(&reserved, &settings) {
@@ -170,11 +172,6 @@ impl Engine {
                 owned, "too many labels would go at once; nothing is removed without --allow-mass-removal"
             );
         }
-        self.metrics.held_removals.set(if too_many {
-            i64::try_from(removed).unwrap_or(i64::MAX)
-        } else {
-            0
-        });
         too_many
     }
 
@@ -184,6 +181,10 @@ impl Engine {
         match planned.conflicts {
             0 => self.conflicts.remove(&name),
             count => self.conflicts.insert(name.clone(), count),
+        };
+        match planned.held_removals {
+            0 => self.held.remove(&name),
+            count => self.held.insert(name.clone(), count),
         };
         if let Some(wait) = planned.wake_after {
             self.wakes.insert((tokio::time::Instant::now() + wait, name.clone()));
@@ -205,6 +206,7 @@ impl Item {
             conflicts: decision.conflicts,
             wake_after: decision.wake_after,
             unexplained_removals: decision.unexplained_removals,
+            held_removals: decision.held_removals,
             work: Vec::new(),
         };
         let first = self.berth.name_any();

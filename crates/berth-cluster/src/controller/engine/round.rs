@@ -94,6 +94,7 @@ mod tests {
             conflicts: 0,
             wake_after: None,
             unexplained_removals: removals,
+            held_removals: 0,
             work: Vec::new(),
         }
     }

@@ -218,11 +218,42 @@ async fn the_brake_counts_over_all_parts() {
     assert!(done.iter().all(|(_, labels)| labels.is_null()), "{done:?}");
     assert_eq!(engine.tiers("worker"), 320, "nothing is taken away");
     assert!(engine.brake);
+    engine.observe();
+    assert_eq!(engine.metrics.held_removals.get(), 320);
     // What is declared again is what is there.
     engine.change_pool("worker", "example.com/tier=worker");
     assert!(!engine.brake);
     engine.settle();
     assert_eq!(engine.tiers("worker"), 320);
+    engine.observe();
+    assert_eq!(engine.metrics.held_removals.get(), 0);
+}
+
+/// As after an installation that was removed, or beside actions: the label of the pool is declared, the rack is not.
+#[tokio::test]
+async fn an_adopted_node_keeps_what_berth_gave_it_before() {
+    let mut engine = settled();
+    let mut left = node("left".to_owned(), "infra");
+    for (key, value) in [
+        ("example.com/tier", "infra"),
+        ("example.com/rack", "r7"),
+        ("example.com/own", "changed"),
+    ] {
+        left.labels.insert(key.to_owned(), value.to_owned());
+    }
+    let owned =
+        json!({"example.com/tier": "infra", "example.com/rack": "r7", "example.com/own": "1", "example.com/gone": "1"});
+    left.annotations
+        .insert(crate::names::OWNED_LABELS.to_owned(), owned.to_string());
+    let before = left.labels.clone();
+    engine.state.apply(Change::Nodes(Seen::One(left)));
+    engine.settle();
+    assert_eq!(engine.state.nodes["left"].labels, before);
+    let berth = engine.state.berths.get("left").expect("it is adopted");
+    assert_eq!(
+        berth.spec.labels,
+        BTreeMap::from([("example.com/rack".to_owned(), "r7".to_owned())])
+    );
 }
 
 #[tokio::test]
