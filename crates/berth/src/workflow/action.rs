@@ -159,20 +159,27 @@ impl Action {
         self.stands.as_deref().unwrap_or("Pending")
     }
 
-    /// `3 nodes: 2 done, 1 failed`.
+    /// `4 nodes: 2 done, 1 failed, 1 skipped`.
     pub(crate) fn summary(&self) -> String {
         let counts = self.counts();
         let mut parts = Vec::new();
+        let told = [counts.succeeded, counts.failed, counts.pending];
+        let skipped = told.into_iter().fold(counts.nodes, usize::saturating_sub);
         for (count, word) in [
             (counts.succeeded, "done"),
             (counts.failed, "failed"),
             (counts.pending, "to go"),
+            (skipped, "skipped"),
         ] {
             if count > 0 {
                 parts.push(format!("{count} {word}"));
             }
         }
-        format!("{}: {}", counted(counts.nodes, "node"), parts.join(", "))
+        let nodes = counted(counts.nodes, "node");
+        if parts.is_empty() {
+            return nodes;
+        }
+        format!("{nodes}: {}", parts.join(", "))
     }
 
     /// The counts, from the outcomes where they are told.
