@@ -83,7 +83,7 @@ pub(super) async fn to_the_end(
             printer.note(&format!("the action goes on; `berth describe {id}` shows it"))?;
             Ok(Exit::No)
         }
-        Ended::Over(document) => {
+        Ended::Over(document) | Ended::Paused(document) => {
             let action = Action::read(&document)?;
             let is_complete = action.lifecycle() == "Complete";
             if format == Format::Table {

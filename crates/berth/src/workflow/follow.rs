@@ -1,6 +1,6 @@
 //! Following an action to its end.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, io::IsTerminal as _, time::Duration};
 
 use reqwest::{Method, Response};
 use serde::Deserialize as _;
@@ -25,22 +25,26 @@ const ATTEMPTS: u32 = 30;
 pub(crate) enum Ended {
     /// The action is over: the server's document of it.
     Over(Value),
+    /// The action waits for somebody, and nobody sits here: the server's document of it.
+    Paused(Value),
     /// The user did not want to wait any more. The action goes on.
     Interrupted,
 }
 
 /// Tells every node's outcome as it comes, until the action is over.
 ///
-/// A server that restarts is waited for: its actions go on, and so does this.
+/// A server that restarts is waited for: its actions go on, and so does this. An action that is paused is waited for where
+/// somebody sits at a terminal and can let it go on; a script would wait for ever.
 pub(crate) async fn follow(workflow: &Workflow, id: &str, printer: &mut Printer<'_>) -> Result<Ended, Failure> {
     let watching = watch(workflow, id, printer);
     tokio::select! {
-        over = watching => over.map(Ended::Over),
+        ended = watching => ended,
         _ = tokio::signal::ctrl_c() => Ok(Ended::Interrupted),
     }
 }
 
-async fn watch(workflow: &Workflow, id: &str, printer: &mut Printer<'_>) -> Result<Value, Failure> {
+async fn watch(workflow: &Workflow, id: &str, printer: &mut Printer<'_>) -> Result<Ended, Failure> {
+    let is_attended = std::io::stderr().is_terminal();
     let mut teller = Teller::default();
     let mut away = 0;
     loop {
@@ -50,7 +54,10 @@ async fn watch(workflow: &Workflow, id: &str, printer: &mut Printer<'_>) -> Resu
             Ok(document) => {
                 away = 0;
                 if teller.look(&document, printer)? {
-                    return Ok(document);
+                    return Ok(Ended::Over(document));
+                }
+                if teller.is_paused && !is_attended {
+                    return Ok(Ended::Paused(document));
                 }
             }
             Err(Failure::Unreachable { .. }) if away < ATTEMPTS => {
@@ -102,7 +109,7 @@ fn paused(action: &Action) -> String {
         (None, None) => "the action is paused".to_owned(),
     };
     let id = &action.id;
-    format!("{why} (`berth resume {id}`, `berth stop {id}`)")
+    format!("{why} (`berth resume {id}` lets it go on, `berth stop {id}` gives it up)")
 }
 
 /// Tells each node once, and how far it all is.
@@ -127,6 +134,7 @@ impl Teller {
             self.say(&paused(&action), printer)?;
         }
         self.is_paused = action.lifecycle() == "Paused";
+        self.show();
         for node in &action.nodes {
             self.tell(node, printer)?;
         }
@@ -148,6 +156,7 @@ impl Teller {
                     // The action itself says why.
                     self.has_ended |= is_new || matches!(lifecycle, "Complete" | "Failed");
                     self.is_paused &= lifecycle == "Paused";
+                    self.show();
                 }
             }
             "end" => self.has_ended = true,
@@ -165,11 +174,20 @@ impl Teller {
         self.say(line.trim_end_matches(": "), printer)?;
         if let Some(progress) = &self.progress {
             progress.at(self.told.len() as u64);
-            if self.failed > 0 {
-                progress.doing(&format!("relabelling, {} failed", self.failed));
+        }
+        self.show();
+        Ok(())
+    }
+
+    /// What the bar says.
+    fn show(&self) {
+        let doing = if self.is_paused { "paused" } else { "relabelling" };
+        if let Some(progress) = &self.progress {
+            match self.failed {
+                0 => progress.doing(doing),
+                failed => progress.doing(&format!("{doing}, {failed} failed")),
             }
         }
-        Ok(())
     }
 
     fn say(&self, line: &str, printer: &mut Printer<'_>) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use crate::run::{Folder, command, finish};
 
 /// A program of this system. A test without it says so and passes, unless `BERTH_REQUIRE_TOOLS` is set.
 #[expect(clippy::print_stderr, reason = "a skipped check says why")]
-fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let envtest = std::env::var_os("BERTH_ENVTEST").map(|folder| Path::new(&folder).join(name));
     let on_path = std::env::var_os("PATH")
         .into_iter()

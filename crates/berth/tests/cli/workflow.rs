@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead as _, BufReader},
-    process::Stdio,
+    process::{Command, Stdio},
     sync::Arc,
 };
 
@@ -111,6 +111,54 @@ impl World {
         let outcome = self.berth(words);
         assert_eq!(outcome.exit, 0, "{words}\n{outcome}");
         outcome
+    }
+
+    fn resumed(&self, id: &str) {
+        let resumed = self.done(&format!("resume {id} -o json")).json();
+        assert_eq!(resumed["id"], json!(id));
+    }
+
+    /// At a terminal the action is waited for while somebody lets it go on.
+    fn resumed_at_a_terminal(&self) {
+        let Some(script) = crate::up::program("script") else {
+            return;
+        };
+        let line = format!("{} relabel --all --wait", env!("CARGO_BIN_EXE_berth"));
+        let mut waiting = Command::new(script)
+            .current_dir(self.folder.path())
+            .env("BERTH_SERVER", &self.server)
+            .env("TERM", "xterm")
+            .args(["-q", "-f", "-e", "-c", &line, "/dev/null"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let shown = BufReader::new(waiting.stdout.take().unwrap()).lines();
+        let mut shown = shown.map(Result::unwrap);
+        let asked = shown.find(|line| line.contains("the action is paused: ")).unwrap();
+        let id = asked.split_once("berth resume ").unwrap().1;
+        self.resumed(id.split('`').next().unwrap());
+        let rest: Vec<String> = shown.collect();
+        assert!(
+            rest.iter().any(|line| line.contains("Complete, 2 nodes: 2 done")),
+            "{rest:?}"
+        );
+        assert!(
+            !rest.iter().any(|line| line.contains("the action is paused")),
+            "{rest:?}"
+        );
+        assert_eq!(waiting.wait().unwrap().code(), Some(0));
+    }
+
+    /// The action once it is over.
+    fn ended(&self, id: &str) -> Value {
+        let words = format!("describe {id} -o json");
+        let over = (0..600).find_map(|_| {
+            let action = self.berth(&words).json();
+            let lifecycle = action["action_lifecycle"].as_str().unwrap();
+            ["Complete", "Failed"].contains(&lifecycle).then_some(action)
+        });
+        over.unwrap()
     }
 
     fn refused(&self, words: &str, exit: i32, why: &str) -> Outcome {
@@ -249,9 +297,8 @@ fn what_failed_is_run_again_and_nothing_else() {
     world.refused(&format!("retry {action}"), 1, "Unable to retry action");
 }
 
-/// Whoever waits for an action that stops and asks is told why, and what to type.
-#[test]
-fn an_action_that_asks_says_what_it_asks() {
+/// A relabelled site whose documents have lost most of their labels since, and the two nodes that are left in them.
+fn emptied() -> (World, Vec<String>) {
     let mut world = World::new();
     world.serve();
     world.done(&format!("configdocs load site -f {SITE}"));
@@ -274,33 +321,55 @@ fn an_action_that_asks_says_what_it_asks() {
     world.folder.write("emptied.yaml", emptied);
     world.done("configdocs load site -f emptied.yaml --replace");
     world.done("configdocs commit");
+    (world, names)
+}
 
-    let mut waiting = command()
-        .current_dir(world.folder.path())
-        .env("BERTH_SERVER", &world.server)
-        .args(["relabel", "--all", "--wait"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let told = BufReader::new(waiting.stderr.take().unwrap()).lines();
-    let mut told = told.map(Result::unwrap);
-    let asked = told.next().unwrap();
-    assert!(asked.starts_with("the action is paused: "), "{asked}");
-    assert!(asked.contains("labels that Berth owns"), "{asked}");
-    let id = asked.split_once("berth resume ").unwrap().1.split('`').next().unwrap();
+/// Whoever waits for an action that stops and asks is told why, and what to type.
+#[test]
+fn an_action_that_asks_says_what_it_asks() {
+    let (world, names) = emptied();
+
+    // A script is not kept waiting for somebody who is not there.
+    let asked = |words: &str| {
+        let outcome = world.refused(words, 1, "the action is paused: ");
+        assert_eq!(outcome.stderr.matches("the action is paused").count(), 1, "{outcome}");
+        for part in ["labels that Berth owns", "would be removed", "gives it up"] {
+            assert!(outcome.stderr.contains(part), "{part}\n{outcome}");
+        }
+        let id = outcome.stderr.split_once("berth resume ").unwrap().1;
+        let id = id.split('`').next().unwrap().to_owned();
+        assert!(outcome.stderr.contains(&format!("`berth stop {id}`")), "{outcome}");
+        let line = format!("action/{id}: Paused, 2 nodes: 2 to go\n");
+        assert_eq!(outcome.stdout, line, "{outcome}");
+        id
+    };
+    let given_up = asked("relabel --all --wait");
     world.refused("relabel --all", 1, "conflicts with paused update_labels");
-    let resumed = world.done(&format!("resume {id} -o json")).json();
-    assert_eq!(resumed["id"], id);
-    assert_eq!(told.filter(|line| line.contains(": done: ")).count(), 2);
-    assert_eq!(waiting.wait().unwrap().code(), Some(0));
+    world.done(&format!("stop {given_up}"));
+    let ended = world.ended(&given_up);
+    assert_eq!(ended["action_lifecycle"], "Failed", "{ended:#}");
+    let described = world.refused(&format!("describe {given_up}"), 1, "");
+    assert!(
+        described.stdout.contains("Nodes:     2 nodes: 2 skipped\n"),
+        "{described}"
+    );
+
+    let id = asked("relabel --all --wait");
+    world.resumed(&id);
+    let ended = world.ended(&id);
+    assert_eq!(ended["action_lifecycle"], "Complete", "{ended:#}");
     for name in &names {
         assert_eq!(
             world.labels(name).keys().collect::<Vec<_>>(),
             ["k8s.ovn.org/egress-assignable", "kubernetes.io/hostname"]
         );
     }
+}
+
+#[test]
+fn an_action_that_asks_is_waited_for_at_a_terminal() {
+    let (world, _) = emptied();
+    world.resumed_at_a_terminal();
 }
 
 #[test]
