@@ -37,6 +37,11 @@ fn is_over(pod: &Value) -> bool {
     ["Succeeded", "Failed"].contains(&crate::object::text(pod, &["status", "phase"]))
 }
 
+/// Whether a Pod does no work that a budget could protect: it has not begun, has ended, or goes already.
+fn goes_freely(pod: &Value) -> bool {
+    is_terminating(pod) || is_over(pod) || crate::object::text(pod, &["status", "phase"]) == "Pending"
+}
+
 fn allowance<'a>(budget: &Value, pods: impl Iterator<Item = &'a Value>) -> Allowance {
     let selector = at(budget, &["spec", "selector"]);
     let (mut expected, mut healthy) = (0_i64, 0_i64);
@@ -98,7 +103,7 @@ impl Cluster {
         caller: &Caller,
     ) -> Result<(), Failure> {
         let pod = self.get(hit, place)?;
-        if !is_terminating(&pod) && !is_over(&pod) {
+        if !goes_freely(&pod) {
             self.spend_budget(place, &pod, options.dry_run)?;
         }
         match self.delete(hit, place, options, caller).await? {

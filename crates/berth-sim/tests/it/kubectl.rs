@@ -390,6 +390,42 @@ async fn a_node_is_drained_as_far_as_budgets_allow() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn budgets_do_not_hold_what_does_no_work() {
+    let Some(cluster) = Served::start().await else { return };
+    let evict = async |name: &str| {
+        let url = format!("/api/v1/namespaces/default/pods/{name}/eviction");
+        let eviction =
+            format!("{{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{{\"name\":\"{name}\"}}}}");
+        cluster.run(&["create", "--raw", &url, "-f", "-"], &eviction).await
+    };
+    // Two budgets for a Pod that works are an error; for one that does not they are not even looked at.
+    for budget in ["all", "web"] {
+        let arguments = ["create", "pdb", budget, "--selector=app=web", "--min-available=100%"];
+        cluster.ok(&arguments, "").await;
+    }
+    for phase in ["Pending", "Succeeded", "Failed", "Running"] {
+        let name = phase.to_lowercase();
+        let pod = format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, labels: {{app: web}}}}, spec: {{nodeName: n1, \
+             containers: [{{name: c, image: i}}]}}}}"
+        );
+        cluster.ok(&["create", "-f", "-"], &pod).await;
+        let status = format!(r#"{{"status":{{"phase":"{phase}"}}}}"#);
+        cluster
+            .ok(&["patch", "pod", &name, "--subresource=status", "-p", &status], "")
+            .await;
+        let (said, content) = evict(&name).await;
+        assert_eq!(content, phase != "Running", "{phase}: {said}");
+    }
+    cluster.ok(&["delete", "pdb", "all"], "").await;
+    let (said, content) = evict("running").await;
+    assert!(!content && said.contains("disruption budget"), "{said}");
+    cluster.ok(&["delete", "pod", "running", "--wait=false"], "").await;
+    let (said, content) = evict("running").await;
+    assert!(content, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn certificate_requests_are_approved() {
     let Some(cluster) = Served::start().await else { return };
     let request = "
