@@ -83,7 +83,9 @@ pub(crate) struct Resource {
 impl Resource {
     /// The parts that every object of the kind has, whether it says so or not.
     pub(crate) fn parts(&self) -> &'static [&'static str] {
-        if self.builtin {
+        if &*self.stored_as == "events" {
+            &["metadata", "source", "deprecatedSource"]
+        } else if self.builtin {
             &["metadata", "spec", "status"]
         } else {
             &["metadata"]

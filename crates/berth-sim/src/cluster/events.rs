@@ -20,6 +20,9 @@ const RENAMED: [(&str, &str); 7] = [
     ("reportingComponent", "reportingController"),
 ];
 
+/// The times that an event always has, known or not: clients sort by them.
+const TIMES: [&str; 3] = ["firstTimestamp", "lastTimestamp", "eventTime"];
+
 /// The object in the form that was asked for.
 pub(crate) fn shown(hit: &Hit, object: &Arc<Value>) -> Arc<Value> {
     let wanted = hit.api_version();
@@ -42,7 +45,14 @@ pub(crate) fn kept(hit: &Hit, object: &mut Value) {
     } else {
         hit.resource.api_version(&hit.resource.storage_version)
     };
-    as_map(object).insert("apiVersion".to_owned(), json!(version));
+    let map = as_map(object);
+    map.insert("apiVersion".to_owned(), json!(version));
+    if &*hit.resource.stored_as == "events" {
+        for time in TIMES {
+            map.entry(time).or_insert(Value::Null);
+        }
+        map.entry("source").or_insert_with(|| json!({}));
+    }
 }
 
 fn rename<'a>(object: &mut Value, names: impl Iterator<Item = (&'a str, &'a str)>) {

@@ -122,6 +122,8 @@ pub(crate) fn manageable(object: &Value) -> Value {
     for (key, value) in map {
         match key.as_str() {
             "apiVersion" | "kind" => {}
+            // The server's word for a time that nobody has set.
+            _ if value.is_null() => {}
             "metadata" => {
                 let metadata: Map<String, Value> = value
                     .as_object()

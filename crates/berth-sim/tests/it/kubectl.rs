@@ -426,6 +426,49 @@ async fn budgets_do_not_hold_what_does_no_work() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn events_are_sorted_by_times_that_they_may_lack() {
+    let Some(cluster) = Served::start().await else { return };
+    for (name, more) in [("late", "lastTimestamp: '2026-03-01T09:00:00Z', "), ("never", "")] {
+        let event = format!(
+            "{{apiVersion: v1, kind: Event, metadata: {{name: {name}}}, {more}reason: Seen, message: m, type: Normal, \
+             involvedObject: {{kind: Node, name: n1}}}}"
+        );
+        cluster.ok(&["create", "-f", "-"], &event).await;
+    }
+    let sorted = ["get", "events", "--sort-by=.lastTimestamp", "-o", "name"];
+    assert_eq!(cluster.ok(&sorted, "").await, "event/never\nevent/late\n");
+    let table = cluster.ok(&["get", "events", "--sort-by=.firstTimestamp"], "").await;
+    assert_eq!(table.lines().count(), 3, "{table}");
+    let raw = async |api: &str| {
+        let text = cluster
+            .ok(&["get", "--raw", &format!("{api}/namespaces/default/events/never")], "")
+            .await;
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()
+    };
+    let event = raw("/api/v1").await;
+    for time in ["firstTimestamp", "lastTimestamp", "eventTime"] {
+        assert_eq!(event.get(time), Some(&serde_json::Value::Null), "{time}: {event}");
+    }
+    assert_eq!(event["source"], serde_json::json!({}));
+    let fields = &event["metadata"]["managedFields"][0]["fieldsV1"];
+    assert!(fields.get("f:reason").is_some(), "{fields}");
+    assert!(
+        fields.get("f:source").is_none() && fields.get("f:lastTimestamp").is_none(),
+        "{fields}"
+    );
+    let own = raw("/apis/events.k8s.io/v1").await;
+    assert_eq!(
+        own.get("deprecatedLastTimestamp"),
+        Some(&serde_json::Value::Null),
+        "{own}"
+    );
+    // A change of something else leaves them.
+    let label = ["label", "event", "never", "a=b"];
+    cluster.ok(&label, "").await;
+    assert_eq!(cluster.ok(&sorted, "").await, "event/never\nevent/late\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn certificate_requests_are_approved() {
     let Some(cluster) = Served::start().await else { return };
     let request = "
