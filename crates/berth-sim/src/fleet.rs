@@ -7,6 +7,7 @@
 mod daemon;
 mod kubelet;
 mod lifecycle;
+mod pods;
 mod steps;
 
 pub use steps::UnknownMachine;
@@ -166,7 +167,7 @@ pub struct Fleet {
     by_name: BTreeMap<String, usize>,
     due: BinaryHeap<Reverse<Due>>,
     sequence: u64,
-    /// When leases are looked at next.
+    /// When leases and Pods are looked at next.
     look_at: i64,
     chance: crate::ids::Ids,
     approves: bool,
@@ -321,6 +322,7 @@ impl Fleet {
                 self.time.set(self.look_at.max(self.time.now()));
                 self.look_at = self.time.now().saturating_add(lifecycle::LOOK_EVERY);
                 self.look_at_leases().await;
+                self.tend_pods().await;
                 continue;
             }
             let Some(next) = next else { break };

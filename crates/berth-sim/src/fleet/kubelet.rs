@@ -279,7 +279,7 @@ impl Fleet {
     }
 }
 
-fn kubelet_caller(identity: Identity) -> Caller {
+pub(super) fn kubelet_caller(identity: Identity) -> Caller {
     Caller {
         identity,
         agent: "kubelet".to_owned(),

@@ -11,7 +11,7 @@ use crate::{
     storage::Place,
 };
 
-/// How often leases are looked at.
+/// How often leases and Pods are looked at.
 pub(super) const LOOK_EVERY: i64 = 5;
 /// How long a Node counts as ready without a word of its kubelet.
 const GRACE: i64 = 50;

@@ -5,7 +5,10 @@ use std::{
     process::Stdio,
 };
 
-use crate::program::Served;
+use berth_labels::Flavour;
+use berth_sim::{Cluster, ClusterOptions, Disk, Fleet, Habits, SimulatedTime};
+
+use crate::program::{NOW, Served};
 
 const NODE: &str = "
 apiVersion: v1
@@ -390,6 +393,78 @@ async fn a_node_is_drained_as_far_as_budgets_allow() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn kubelets_run_and_end_their_pods() {
+    let time = SimulatedTime::starting_at(NOW.parse().unwrap());
+    let mut fleet = Fleet::new(
+        Cluster::new(ClusterOptions::new(time.clock(), 7)),
+        time,
+        Flavour::Upstream,
+        7,
+    );
+    fleet.approve_all(true);
+    for name in ["w1", "w2"] {
+        fleet.add(name, Disk::image(), Habits::default());
+    }
+    fleet.power_on("w1").unwrap();
+    fleet.run(200).await;
+    let Some(cluster) = Served::serve(fleet.cluster().clone()).await else {
+        return;
+    };
+    // The third has no machine yet.
+    for (name, node) in [("p1", "w1"), ("p2", "w1"), ("p3", "w2")] {
+        let pod = format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, spec: {{nodeName: {node}, containers: [{{name: c, \
+             image: i}}]}}}}"
+        );
+        cluster.ok(&["create", "-f", "-"], &pod).await;
+    }
+    fleet.take_transcript();
+    fleet.run(5).await;
+    let table = cluster.ok(&["get", "pods", "--no-headers"], "").await;
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split_whitespace().take(3).collect())
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ["p1", "1/1", "Running"],
+            ["p2", "1/1", "Running"],
+            ["p3", "0/1", "Pending"]
+        ]
+    );
+    let ready = ["wait", "--for=condition=Ready", "pod/p1", "pod/p2", "--timeout=5s"];
+    cluster.ok(&ready, "").await;
+
+    // A Pod has its grace period to end.
+    cluster
+        .ok(&["delete", "pod", "p1", "--grace-period=60", "--wait=false"], "")
+        .await;
+    fleet.run(50).await;
+    let left = ["get", "pods", "-o", "name"];
+    assert_eq!(cluster.ok(&left, "").await, "pod/p1\npod/p2\npod/p3\n");
+    fleet.run(15).await;
+    assert_eq!(cluster.ok(&left, "").await, "pod/p2\npod/p3\n");
+
+    let drained = async {
+        tokio::select! {
+            said = cluster.ok(&["drain", "w1", "--force", "--timeout=60s"], "") => said,
+            () = async {
+                loop {
+                    fleet.run(1).await;
+                    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                }
+            } => unreachable!("time goes on"),
+        }
+    };
+    let said = drained.await;
+    assert!(said.contains("node/w1 drained"), "{said}");
+    assert_eq!(cluster.ok(&left, "").await, "pod/p3\n");
+    // None of this is told: what machines tell is about themselves.
+    assert_eq!(fleet.take_transcript(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn budgets_do_not_hold_what_does_no_work() {
     let Some(cluster) = Served::start().await else { return };
     let evict = async |name: &str| {
@@ -548,10 +623,7 @@ async fn finalizers_hold_an_object() {
     let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, finalizers: [example.dev/wait]}}";
     cluster.ok(&["create", "-f", "-"], map).await;
     cluster.ok(&["delete", "cm", "c", "--wait=false"], "").await;
-    assert_eq!(
-        cluster.value("cm", "c", ".metadata.deletionTimestamp").await,
-        crate::program::NOW
-    );
+    assert_eq!(cluster.value("cm", "c", ".metadata.deletionTimestamp").await, NOW);
     let patch = [
         "patch",
         "cm",

@@ -52,8 +52,13 @@ pub(crate) struct Served {
 impl Served {
     /// Nothing without kubectl.
     pub(crate) async fn start() -> Option<Self> {
+        Self::serve(Cluster::new(options())).await
+    }
+
+    /// Serves a cluster in which something happens.
+    pub(crate) async fn serve(cluster: Cluster) -> Option<Self> {
         let kubectl = kubectl()?;
-        let server = ApiServer::start(Cluster::new(options()), loopback()).await.unwrap();
+        let server = ApiServer::start(cluster, loopback()).await.unwrap();
         server.cluster().add_token("admin", Identity::administrator());
         let folder = TempDir::new().unwrap();
         std::fs::write(folder.path().join("kubeconfig"), kubeconfig(&server.url(), "admin")).unwrap();
