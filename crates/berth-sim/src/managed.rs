@@ -3,6 +3,7 @@
 mod apply;
 mod compare;
 mod entries;
+mod last_applied;
 mod merge;
 mod path;
 mod set;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     compare::{compare, fields_of},
     entries::{Entry, Manager, manageable, read_entries, reset, write_entries},
+    last_applied,
     merge::{merged, without},
     path::Step,
     set::FieldSet,
@@ -45,24 +46,7 @@ pub(crate) fn apply(live: Option<&Value>, request: &ApplyRequest<'_>) -> Result<
     let difference = compare(schema, &manageable(live_object), &manageable(&object));
     let changed = difference.changed();
 
-    let mut conflicts = Vec::new();
-    for entry in &mut entries {
-        if entry.manager == *request.manager {
-            continue;
-        }
-        let common = entry.fields.intersection(&changed);
-        if common.is_empty() {
-            continue;
-        }
-        if request.force {
-            entry.fields.subtract(&common);
-        } else {
-            conflicts.push((entry.manager.clone(), common));
-        }
-    }
-    if !conflicts.is_empty() {
-        return Err(conflict(&conflicts));
-    }
+    settle(live_object, request, &mut entries, &changed)?;
 
     // What this manager applied before and does not any more goes, unless another manager has it too.
     let previous = entries
@@ -100,7 +84,36 @@ pub(crate) fn apply(live: Option<&Value>, request: &ApplyRequest<'_>) -> Result<
         }),
     }
     write_entries(&mut object, entries);
+    if request.manager.name == last_applied::KUBECTL {
+        last_applied::note(&mut object, request.config);
+    }
     Ok(Applied { object })
+}
+
+/// Takes what changes from the managers that have it, if that is allowed.
+fn settle(live: &Value, request: &ApplyRequest<'_>, entries: &mut [Entry], changed: &FieldSet) -> Result<(), Failure> {
+    if !request.force {
+        let mut conflicts: Vec<(Manager, FieldSet)> = entries
+            .iter()
+            .filter(|entry| entry.manager != *request.manager)
+            .map(|entry| (entry.manager.clone(), entry.fields.intersection(changed)))
+            .filter(|(_, common)| !common.is_empty())
+            .collect();
+        if !conflicts.is_empty() && request.manager.name == last_applied::KUBECTL {
+            let own = last_applied::unchanged_since(request.schema, live);
+            for (_, common) in &mut conflicts {
+                common.subtract(&own);
+            }
+            conflicts.retain(|(_, common)| !common.is_empty());
+        }
+        if !conflicts.is_empty() {
+            return Err(conflict(&conflicts));
+        }
+    }
+    for entry in entries.iter_mut().filter(|entry| entry.manager != *request.manager) {
+        entry.fields.subtract(changed);
+    }
+    Ok(())
 }
 
 /// A path goes only if nobody holds it or anything below it.

@@ -108,6 +108,39 @@ fn an_apply_conflicts_with_others_unless_it_is_forced() {
 }
 
 #[test]
+fn kubectl_takes_over_what_it_noted_and_nobody_changed() {
+    const NOTE: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    let first = node(&json!({"a": "1", "b": "1"}));
+    let mut noted = first.clone();
+    noted["metadata"]["annotations"] = json!({NOTE: first.to_string()});
+    let live = updated(None, &noted, "kubectl-client-side-apply");
+    let config = node(&json!({"a": "2", "b": "1"}));
+    assert_eq!(applied(Some(&live), &config, "other", false).unwrap_err().code, 409);
+    let taken = applied(Some(&live), &config, "kubectl", false).unwrap();
+    assert_eq!(taken["metadata"]["labels"], json!({"a": "2", "b": "1"}));
+    let of_before = fields(&taken, "kubectl-client-side-apply");
+    assert_eq!(of_before["f:metadata"]["f:labels"], json!({".": {}, "f:b": {}}));
+    let note = taken["metadata"]["annotations"][NOTE].as_str().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(note).unwrap(), config);
+
+    // What somebody else set meanwhile is theirs, and only that is a conflict.
+    let mut changed = live.clone();
+    changed["metadata"]["labels"]["b"] = json!("3");
+    let changed = updated(Some(&live), &changed, "somebody");
+    let both = node(&json!({"a": "2", "b": "2"}));
+    let refused = applied(Some(&changed), &both, "kubectl", false).unwrap_err();
+    assert_eq!(
+        refused.message,
+        "Apply failed with 1 conflict: conflict with \"somebody\" using v1: .metadata.labels.b"
+    );
+    // An object without the note gets none.
+    let plain = updated(None, &first, "kubectl-client-side-apply");
+    assert_eq!(applied(Some(&plain), &config, "kubectl", false).unwrap_err().code, 409);
+    let forced = applied(Some(&plain), &config, "kubectl", true).unwrap();
+    assert_eq!(forced["metadata"].get("annotations"), None);
+}
+
+#[test]
 fn what_is_no_longer_applied_goes_unless_somebody_else_has_it() {
     let one = applied(None, &node(&json!({"a": "1", "b": "1"})), "me", false).unwrap();
     let both = applied(Some(&one), &node(&json!({"b": "1"})), "you", false).unwrap();
