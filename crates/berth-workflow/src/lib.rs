@@ -31,7 +31,7 @@ pub use engine::{Clock, Engine, EngineOptions, Event};
 pub use lifecycle::{Step, lifecycle, steps};
 pub use node_labels::{LabelDiff, NodeState, Refusal, Requested, label_diff};
 pub use outcome::{Change, Outcome};
-pub use request::{ACTION_NAMES, Caller, RelabelRequest, TaskRequest};
+pub use request::{ACTION_NAMES, Caller, RelabelRequest, TaskRequest, is_same_parameter, misspelt_parameter};
 pub use site::SiteSnapshot;
 pub use strategy::{LabelPolicy, Strategy, UnknownStrategy};
 pub use submit::{DeploymentConfiguration, Preview, PreviewNode, SubmitError, Workflow, WorkflowOptions};

@@ -1,6 +1,8 @@
 //! Requests, as they are read before anything is looked up.
 
-use berth_site::NodeFilter;
+use std::collections::BTreeMap;
+
+use berth_site::{NodeFilter, close_matches};
 use serde_json::{Map, Value};
 
 use crate::{strategy::Strategy, submit::SubmitError};
@@ -37,12 +39,18 @@ pub struct RelabelRequest {
     /// Whether to go on without Shipyard's own `DeploymentConfiguration`. Shipyard skips that one check by it; everything else
     /// holds as before.
     pub continue_on_fail: bool,
+    /// Whether only to say what would change.
+    pub dry_run: bool,
+    /// Parameters that Berth does not know, and that are nothing like one which it knows. They change nothing; the action says
+    /// so.
+    pub unknown: Vec<String>,
     /// What was said of intermediate commits; only shown, since it concerns site actions.
     pub allow_intermediate_commits: Option<bool>,
 }
 
 impl RelabelRequest {
-    /// Reads an action by its name and parameters.
+    /// Reads an action by its name and parameters. How the words of a parameter's name are joined does not count: `dry_run`,
+    /// `dry-run` and `dryRun` are one.
     ///
     /// # Errors
     /// [`SubmitError::UnsupportedAction`], [`SubmitError::InvalidTargets`], [`SubmitError::InvalidParameter`].
@@ -50,39 +58,103 @@ impl RelabelRequest {
         if !ACTION_NAMES.contains(&name) {
             return Err(SubmitError::UnsupportedAction(name.to_owned()));
         }
-        let parameter = |names: [&str; 2]| names.iter().find_map(|name| parameters?.get(*name));
-        let target_nodes = targets(parameter(["target_nodes", "target-nodes"])).ok_or(SubmitError::InvalidTargets)?;
-        let strategy = match parameter(["strategy", "label_strategy"]) {
-            None => None,
-            Some(Value::String(text)) => {
-                Some(
-                    text.parse::<Strategy>()
-                        .map_err(|error| SubmitError::InvalidParameter {
-                            name: "strategy",
-                            problem: error.to_string(),
-                        })?,
-                )
-            }
-            Some(_) => {
-                return Err(SubmitError::InvalidParameter {
-                    name: "strategy",
-                    problem: "should be mirror, owned or promenade".to_owned(),
-                });
-            }
-        };
+        let mut given = parameters.into_iter().flatten();
+        let nodes = given.find(|(name, _)| is_same_parameter(name, "target_nodes"));
+        // Shipyard looks at this one first.
+        let target_nodes = targets(nodes.map(|(_, value)| value)).ok_or(SubmitError::InvalidTargets)?;
+        let (known, unknown) = sort_out(parameters)?;
+        let parameter = |name: &str| known.get(name).copied();
+        let flag = |name: &'static str| flag(name, parameter(name));
+        let strategy = parameter("strategy").or_else(|| parameter("label_strategy"));
         Ok(Self {
             name: name.to_owned(),
             parameters: parameters.map_or(Value::Null, |it| Value::Object(it.clone())),
             target_nodes,
-            strategy,
-            allow_mass_removal: flag(
-                "allow_mass_removal",
-                parameter(["allow_mass_removal", "allow-mass-removal"]),
-            )?,
-            continue_on_fail: flag("continue-on-fail", parameter(["continue-on-fail", "continue_on_fail"]))?,
-            allow_intermediate_commits: None,
+            strategy: strategy.map(read_strategy).transpose()?,
+            allow_mass_removal: flag("allow_mass_removal")?,
+            continue_on_fail: flag("continue-on-fail")?,
+            dry_run: flag("dry_run")?,
+            allow_intermediate_commits: match parameter("allow-intermediate-commits") {
+                None => None,
+                Some(_) => Some(flag("allow-intermediate-commits")?),
+            },
+            unknown,
         })
     }
+}
+
+/// The parameters of a relabelling.
+const PARAMETERS: [&str; 7] = [
+    "target_nodes",
+    "strategy",
+    "label_strategy",
+    "allow_mass_removal",
+    "continue-on-fail",
+    "dry_run",
+    "allow-intermediate-commits",
+];
+
+/// A name without what joins its words.
+fn joined(name: &str) -> String {
+    name.chars()
+        .filter(|c| !matches!(c, '-' | '_'))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// Whether two names of parameters differ in no more than what joins their words.
+pub fn is_same_parameter(one: &str, other: &str) -> bool {
+    joined(one) == joined(other)
+}
+
+/// The known name that an unknown one was most likely meant to be.
+pub fn misspelt_parameter<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<&str> = known.into_iter().collect();
+    // Of the switches this is the one whose loss does harm.
+    let longer = known.iter().copied().find(|name| {
+        let name = joined(name);
+        name == "dryrun" && joined(given).contains(&name)
+    });
+    longer.or_else(|| close_matches(given, known).into_iter().next())
+}
+
+type Sorted<'a> = (BTreeMap<&'static str, &'a Value>, Vec<String>);
+
+/// Parameters by their proper names, and the names of others. Clients of Shipyard may send what they like, but a switch with a
+/// slip in its name is not passed over: what it should have prevented would happen.
+fn sort_out(parameters: Option<&Map<String, Value>>) -> Result<Sorted<'_>, SubmitError> {
+    let mut known = BTreeMap::new();
+    let mut unknown = Vec::new();
+    for (given, value) in parameters.into_iter().flatten() {
+        let refused = |problem: String| SubmitError::InvalidParameter {
+            name: given.clone(),
+            problem,
+        };
+        match PARAMETERS.into_iter().find(|name| is_same_parameter(given, name)) {
+            Some(name) => {
+                if known.insert(name, value).is_some() {
+                    return Err(refused(format!("is {name}, which is given twice")));
+                }
+            }
+            None => match misspelt_parameter(given, PARAMETERS) {
+                Some(name) => return Err(refused(format!("is not known; is {name} meant?"))),
+                None => unknown.push(given.clone()),
+            },
+        }
+    }
+    Ok((known, unknown))
+}
+
+fn read_strategy(value: &Value) -> Result<Strategy, SubmitError> {
+    let text = value.as_str();
+    let found = text.and_then(|text| text.parse().ok());
+    found.ok_or_else(|| {
+        let given = text.map_or_else(|| value.to_string(), |text| format!("'{text}'"));
+        SubmitError::InvalidParameter {
+            name: "strategy".to_owned(),
+            problem: format!("should be mirror, owned or promenade, not {given}"),
+        }
+    })
 }
 
 /// A switch. Shipyard's command line can send texts only.
@@ -92,9 +164,12 @@ fn flag(name: &'static str, value: Option<&Value>) -> Result<bool, SubmitError> 
         Some(Value::Bool(true)) => Ok(true),
         Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => Ok(true),
         Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => Ok(false),
-        Some(_) => Err(SubmitError::InvalidParameter {
-            name,
-            problem: "should be true or false".to_owned(),
+        Some(other) => Err(SubmitError::InvalidParameter {
+            name: name.to_owned(),
+            problem: match other {
+                Value::String(text) => format!("should be true or false, not '{text}'"),
+                other => format!("should be true or false, not {other}"),
+            },
         }),
     }
 }
@@ -205,6 +280,88 @@ mod tests {
         assert_eq!(error.title(), "Invalid continue-on-fail parameter");
         let wrong = json!({"target_nodes": "a", "strategy": "best"});
         let error = RelabelRequest::read("update_labels", wrong.as_object()).unwrap_err();
-        assert!(error.description().contains("mirror, owned or promenade"), "{error}");
+        assert_eq!(
+            error.description(),
+            "The strategy parameter should be mirror, owned or promenade, not 'best'"
+        );
+    }
+
+    #[test]
+    fn a_switch_with_a_slip_is_refused_and_other_parameters_are_only_told() {
+        for (key, value, message) in [
+            (
+                "dry_run",
+                json!("maybe"),
+                "The dry_run parameter should be true or false, not 'maybe'",
+            ),
+            (
+                "dryRun",
+                json!(1),
+                "The dry_run parameter should be true or false, not 1",
+            ),
+            (
+                "dry-run",
+                json!(null),
+                "The dry_run parameter should be true or false, not null",
+            ),
+            (
+                "dry_rum",
+                json!(true),
+                "The dry_rum parameter is not known; is dry_run meant?",
+            ),
+            ("dry", json!(true), "The dry parameter is not known; is dry_run meant?"),
+            (
+                "is_dry_run",
+                json!(true),
+                "The is_dry_run parameter is not known; is dry_run meant?",
+            ),
+            (
+                "dryrunn",
+                json!(true),
+                "The dryrunn parameter is not known; is dry_run meant?",
+            ),
+            (
+                "target-node",
+                json!("b"),
+                "The target-node parameter is not known; is target_nodes meant?",
+            ),
+            (
+                "Target-Nodes",
+                json!("b"),
+                "The target_nodes parameter is target_nodes, which is given twice",
+            ),
+            (
+                "stratgy",
+                json!("owned"),
+                "The stratgy parameter is not known; is strategy meant?",
+            ),
+            (
+                "strategy",
+                json!(["owned"]),
+                "The strategy parameter should be mirror, owned or promenade, not [\"owned\"]",
+            ),
+            (
+                "allow-mass-removal",
+                json!("yes"),
+                "The allow_mass_removal parameter should be true or false, not 'yes'",
+            ),
+        ] {
+            let parameters = json!({"target_nodes": "a", key: value});
+            let error = RelabelRequest::read("update_labels", parameters.as_object()).unwrap_err();
+            assert_eq!(
+                (error.status(), error.description()),
+                (400, message.to_owned()),
+                "{key}"
+            );
+        }
+        for key in ["dry_run", "dry-run", "dryRun", "DRY_RUN"] {
+            let parameters = json!({"target_nodes": "a", key: "true"});
+            let request = RelabelRequest::read("update_labels", parameters.as_object()).unwrap();
+            assert!(request.dry_run, "{key}");
+        }
+        let parameters = json!({"target_nodes": "a", "site_design_id": 3, "region": "x"});
+        let request = RelabelRequest::read("update_labels", parameters.as_object()).unwrap();
+        assert_eq!(request.unknown, ["region", "site_design_id"]);
+        assert!(!request.dry_run);
     }
 }

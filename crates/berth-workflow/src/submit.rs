@@ -168,7 +168,7 @@ impl Workflow {
             exclusive: Some(SITE.to_owned()),
             ..new_action(caller, site.revision, &options, &targets.nodes)
         };
-        self.keep(&new, &targets).await
+        self.keep(&new, &targets, &request.unknown).await
     }
 
     /// Checks a task and keeps it. Its nodes are those that its filter selects, in the order of their documents; none at
@@ -192,7 +192,7 @@ impl Workflow {
             parameters: json!({ "node_filter": request.filter_json }),
             ..new_action(caller, site.revision, &options, &targets.nodes)
         };
-        self.keep(&new, &targets).await
+        self.keep(&new, &targets, &[]).await
     }
 
     /// The nodes that a task would be about.
@@ -278,9 +278,10 @@ impl Workflow {
         Ok(targets)
     }
 
-    async fn keep(&self, new: &NewAction, targets: &Targets) -> Result<Action, SubmitError> {
+    async fn keep(&self, new: &NewAction, targets: &Targets, unknown: &[String]) -> Result<Action, SubmitError> {
         let action = self.store.create_action(new).await?;
-        self.store.add_notes(&notes(&action, &targets.nodes), new.now).await?;
+        let notes = notes(&action, &targets.nodes, unknown);
+        self.store.add_notes(&notes, new.now).await?;
         for message in targets.elsewhere.iter().take(VALIDATIONS_KEPT) {
             self.file(&action, message).await?;
         }
@@ -331,7 +332,7 @@ fn uuid(random: [u8; 16]) -> String {
 }
 
 /// What is worth saying of a new action.
-fn notes(action: &Action, nodes: &[(String, Declaration)]) -> Vec<NewNote> {
+fn notes(action: &Action, nodes: &[(String, Declaration)], unknown: &[String]) -> Vec<NewNote> {
     let note = |kind: &str, text: String, verbosity: u8| NewNote {
         about: format!("action/{}", action.id),
         subject: action.id.to_string(),
@@ -342,6 +343,13 @@ fn notes(action: &Action, nodes: &[(String, Declaration)]) -> Vec<NewNote> {
     };
     let revision = action.revision.unwrap_or_default();
     let mut worth_saying = vec![note("action", format!("Configdoc revision {revision}"), 1)];
+    if !unknown.is_empty() {
+        let text = format!(
+            "Parameters that Berth does not know change nothing: {}",
+            unknown.join(", ")
+        );
+        worth_saying.push(note("action", text, 1));
+    }
     if nodes.is_empty() {
         worth_saying.push(note("action", "No nodes in scope, nothing to relabel.".to_owned(), 1));
     }

@@ -11,6 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use berth_documents::{decode, emit::to_yaml};
+use berth_workflow::{is_same_parameter, misspelt_parameter};
 use serde_json::Value;
 
 use super::{
@@ -214,12 +215,26 @@ impl Parameters {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// The last value of a parameter.
+    /// The last value of a parameter. How the words of its name are joined does not count.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.iter()
-            .filter(|(name, _)| *name == key)
+            .filter(|(name, _)| is_same_parameter(name, key))
             .map(|(_, value)| value)
             .last()
+    }
+
+    /// Refuses a parameter that is most likely a known one with a slip in it: what it should have prevented would happen. The
+    /// error says which.
+    pub(super) fn without_slips(&self, known: &[&str]) -> Result<(), String> {
+        for (given, _) in self.iter() {
+            if known.iter().any(|name| is_same_parameter(given, name)) {
+                continue;
+            }
+            if let Some(meant) = misspelt_parameter(given, known.iter().copied()) {
+                return Err(format!("The {given} parameter is not known; is {meant} meant?"));
+            }
+        }
+        Ok(())
     }
 
     /// A truth value of a request to Shipyard, in any case; false when it is not given.

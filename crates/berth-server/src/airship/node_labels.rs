@@ -64,6 +64,9 @@ async fn put(
     body: JsonBody,
 ) -> Result<JsonReply, Problem> {
     let requested = labels(&body.promenade()?)?;
+    parameters
+        .without_slips(&["strategy", "dry-run"])
+        .map_err(bad_request)?;
     let given = strategy(&parameters, PROMENADE)?;
     let dry_run = parameters.truth("dry-run")?;
     let workflow = state.workflow(PROMENADE)?;

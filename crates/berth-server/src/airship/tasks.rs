@@ -121,6 +121,13 @@ async fn create(
         return Err(bad_request(format!("Unsupported action {action}")));
     }
     caller.require(&rules::RELABEL_TASK, DRYDOCK, state.now()).await?;
+    let slip = parameters.without_slips(&["strategy", "allow-mass-removal", "dry-run"]);
+    slip.map_err(bad_request)?;
+    if truth(&parameters, "dry-run")? {
+        return Err(bad_request(
+            "A task cannot be tried out with dry-run; POST /api/v1.0/actions?dry-run=true says what would change",
+        ));
+    }
     let mut request = request(&body, design_ref)?;
     request.strategy = strategy(&parameters, DRYDOCK)?;
     request.allow_mass_removal = truth(&parameters, "allow-mass-removal")?;
@@ -158,7 +165,7 @@ fn request(body: &Value, design_ref: &str) -> Result<TaskRequest, Problem> {
                 json!({"message": mistake.to_string(), "error": true, "path": mistake.path})
             };
             let messages = error.0.iter().map(message).collect();
-            bad_request(format!("Invalid node_filter: {error}")).with_messages(messages)
+            bad_request(format!("Invalid {error}")).with_messages(messages)
         })?),
     };
     Ok(TaskRequest {

@@ -411,6 +411,90 @@ async fn a_dry_run_says_everything_and_does_nothing(on: On) {
     assert_eq!(wrong["message"], "Invalid strategy parameter");
 }
 
+async fn a_misspelt_switch_does_not_run_a_real_change(on: On) {
+    let Some(server) = Relabelling::ready(on).await else {
+        return;
+    };
+    let (before, revision) = (server.labels("node1").await, server.revision());
+    for (query, more, title, reason) in [
+        (
+            "",
+            json!({"dry_run": "maybe"}),
+            "Invalid dry_run parameter",
+            "The dry_run parameter should be true or false, not 'maybe'",
+        ),
+        (
+            "",
+            json!({"dry-rum": true}),
+            "Invalid dry-rum parameter",
+            "The dry-rum parameter is not known; is dry_run meant?",
+        ),
+        (
+            "",
+            json!({"strategy": "best"}),
+            "Invalid strategy parameter",
+            "The strategy parameter should be mirror, owned or promenade, not 'best'",
+        ),
+        (
+            "?dry-rum=true",
+            json!({}),
+            "Invalid parameter",
+            "The dry-rum parameter is not known; is dry-run meant?",
+        ),
+        (
+            "?dry_run=maybe",
+            json!({}),
+            "Invalid dry-run parameter",
+            "dry-run must be true or false, not 'maybe'",
+        ),
+    ] {
+        let mut body = json!({"name": "update_labels", "parameters": more});
+        body["parameters"]["target_nodes"] = json!("node1");
+        let refused = server.send("POST", &format!("actions{query}"), Some(&body)).await;
+        let refused = refused.expect(400).json();
+        assert_eq!(
+            (&refused["message"], &refused["reason"]),
+            (&json!(title), &json!(reason))
+        );
+    }
+    for (path, body) in [
+        (
+            "actions",
+            json!({"name": "update_labels", "parameters": {"target_nodes": "node1", "dry_run": "True"}}),
+        ),
+        (
+            "actions?dry_run=true",
+            json!({"name": "update_labels", "parameters": {"target_nodes": "node1"}}),
+        ),
+    ] {
+        let dry = server.send("POST", path, Some(&body)).await.expect(200).json();
+        assert_eq!(dry["kind"], "DryRun", "{path}");
+    }
+    let put = server
+        .send("PUT", "node-labels/node1?dryrun=true", Some(&json!({})))
+        .await;
+    assert_eq!(put.expect(200).json()["details"]["dryRun"], true);
+    let put = server
+        .send("PUT", "node-labels/node1?dry-rn=true", Some(&json!({})))
+        .await;
+    put.expect(400);
+    let task = json!({"action": "relabel_nodes", "design_ref": "x"});
+    server.send("POST", "tasks?dry-run=true", Some(&task)).await.expect(400);
+    assert_eq!((server.labels("node1").await, server.revision()), (before, revision));
+    assert_eq!(server.api.get("actions").await.json(), json!([]));
+
+    // What other clients send besides does no harm, and is told.
+    let body = json!({"name": "update_labels", "parameters": {"target_nodes": "node1", "region": "a"}});
+    let id = id(&server.send("POST", "actions", Some(&body)).await.expect(201));
+    let action = server.ended(&id).await;
+    assert_eq!(action["action_lifecycle"], "Complete");
+    let notes = action["notes"].to_string();
+    assert!(
+        notes.contains("Parameters that Berth does not know change nothing: region"),
+        "{notes}"
+    );
+}
+
 async fn a_node_that_is_gone_fails_alone_and_can_be_retried(on: On) {
     let Some(server) = Relabelling::ready(on).await else {
         return;
@@ -599,7 +683,7 @@ async fn tasks_filters_and_nodes(on: On) {
         ),
         (
             json!({"action": "relabel_nodes", "design_ref": "x", "node_filter": ["a"]}),
-            "Invalid node_filter: node_filter: must be a dictionary with keys 'filter_set_type' and 'filter_set', not a list",
+            "Invalid node_filter: must be a dictionary with keys 'filter_set_type' and 'filter_set', not a list",
         ),
         (
             json!({"action": "relabel_nodes", "design_ref": "http://x/revisions/7/rendered-documents"}),
@@ -665,6 +749,7 @@ on_both! {
     of_two_at_once_one_wins,
     an_action_is_steered_and_every_word_is_filed,
     a_dry_run_says_everything_and_does_nothing,
+    a_misspelt_switch_does_not_run_a_real_change,
     a_node_that_is_gone_fails_alone_and_can_be_retried,
     pages,
     tasks_filters_and_nodes,

@@ -23,7 +23,7 @@ pub enum SubmitError {
     #[error("The {name} parameter {problem}")]
     InvalidParameter {
         /// Which one.
-        name: &'static str,
+        name: String,
         /// What is wrong with it.
         problem: String,
     },

@@ -34,6 +34,14 @@ pub(super) async fn create(
         return Err(refused(SHIPYARD, &SubmitError::UnsupportedAction(name.to_owned())));
     }
     caller.require(&rules::RELABEL_ACTION, SHIPYARD, state.now()).await?;
+    let slip = parameters.without_slips(&[
+        "allow-intermediate-commits",
+        "strategy",
+        "dry-run",
+        "allow-mass-removal",
+        "verbosity",
+    ]);
+    slip.map_err(|problem| Problem::shipyard(StatusCode::BAD_REQUEST, "Invalid parameter", problem))?;
     let mut request = RelabelRequest::read(name, given).map_err(|error| refused(SHIPYARD, &error))?;
     if let Some(strategy) = strategy(&parameters, SHIPYARD)? {
         request.strategy = Some(strategy);
@@ -42,7 +50,7 @@ pub(super) async fn create(
     if parameters.get("allow-intermediate-commits").is_some() {
         request.allow_intermediate_commits = Some(parameters.truth("allow-intermediate-commits")?);
     }
-    let dry_run = parameters.truth("dry-run")?;
+    let dry_run = parameters.truth("dry-run")? || request.dry_run;
     let workflow = state.workflow(SHIPYARD)?;
     if dry_run {
         let preview = workflow.preview_action(&request).await;
