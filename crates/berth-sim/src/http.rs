@@ -198,13 +198,18 @@ impl Asked<'_> {
             Route::Groups => Some(discovery::group_list(&registry)),
             Route::Group(group) => discovery::one_group(&registry, group),
             Route::Resources { group, version } => discovery::resource_list(&registry, group, version),
+            Route::OpenApiKinds if accept.contains(openapi::PROTOBUF) => {
+                let body = openapi::kinds_in_protobuf(&registry);
+                return Ok(bytes_answer(200, openapi::PROTOBUF_ANSWER, body));
+            }
+            Route::OpenApiKinds => Some(openapi::kinds(&registry)),
             Route::OpenApiIndex => Some(openapi::index(&registry)),
             Route::OpenApi(path) => {
                 let (group, version) = openapi::parse_path(path).ok_or_else(Failure::no_such_path)?;
                 openapi::document(&registry, &group, &version)
             }
             Route::Root => Some(json!({"paths": [
-                "/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version",
+                "/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version",
             ]})),
             Route::Health | Route::Version | Route::Object(_) => None,
         };

@@ -1,5 +1,9 @@
 //! The `OpenAPI` documents that `kubectl explain`, `apply` and `edit` read.
 
+mod kinds;
+
+pub(crate) use kinds::{PROTOBUF, PROTOBUF_ANSWER, kinds, kinds_in_protobuf};
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};

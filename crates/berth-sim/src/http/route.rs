@@ -19,6 +19,8 @@ pub(super) enum Route {
         group: String,
         version: String,
     },
+    /// `/openapi/v2`.
+    OpenApiKinds,
     OpenApiIndex,
     OpenApi(String),
     Object(ObjectPath),
@@ -55,6 +57,7 @@ impl Route {
                 group: (*group).to_owned(),
                 version: (*version).to_owned(),
             },
+            ["openapi", "v2"] => Self::OpenApiKinds,
             ["openapi", "v3"] => Self::OpenApiIndex,
             ["openapi", "v3", rest @ ..] => Self::OpenApi(rest.join("/")),
             ["api", version, rest @ ..] => Self::Object(object("", version, rest)?),

@@ -231,6 +231,14 @@ async fn apply_on_both_sides() {
         r#"{"site":"paris"}"#
     );
 
+    // What kubectl applied itself it may change on the server.
+    let moved = NODE.replace("site: paris", "site: rome");
+    assert_eq!(
+        cluster.ok(&["apply", "--server-side", "-f", "-"], &moved).await,
+        "node/n1 serverside-applied\n"
+    );
+    assert_eq!(cluster.value("node", "n1", ".metadata.labels.site").await, "rome");
+
     let apply = ["apply", "--server-side", "--field-manager=me", "-f", "-"];
     let fresh = "{apiVersion: v1, kind: Node, metadata: {name: n2, labels: {a: '1', b: '1'}}}";
     assert_eq!(cluster.ok(&apply, fresh).await, "node/n2 serverside-applied\n");
@@ -269,6 +277,37 @@ async fn apply_on_both_sides() {
         )
         .await;
     assert_eq!(managers, "other");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_applied_whole() {
+    let Some(cluster) = Served::start().await else { return };
+    cluster.ok(&["apply", "-f", "-"], DEFINITION).await;
+    let list = |more: &str| {
+        format!(
+            "{{apiVersion: v1, kind: List, items: [{BOAT}, {{apiVersion: v1, kind: ConfigMap, metadata: {{name: c}}}}, \
+             {{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: b}}, spec: {{minAvailable: 1{more}}}}}]}}"
+        )
+    };
+    assert_eq!(
+        cluster.ok(&["apply", "-f", "-"], &list("")).await,
+        "boat.example.dev/b1 created\nconfigmap/c created\npoddisruptionbudget.policy/b created\n"
+    );
+    let unknown = cluster.refused(&["apply", "-f", "-"], &list(", sails: 2")).await;
+    assert!(unknown.contains(r#"unknown field "spec.sails""#), "{unknown}");
+    let no_kind = cluster
+        .refused(
+            &["apply", "-f", "-"],
+            &list("").replace("kind: ConfigMap", "kind: Cnofig"),
+        )
+        .await;
+    assert!(no_kind.contains("Cnofig"), "{no_kind}");
+    // People read it as JSON.
+    let json = cluster.ok(&["get", "--raw", "/openapi/v2"], "").await;
+    assert!(
+        json.contains(r#"{"group":"example.dev","kind":"Boat","version":"v1"}"#),
+        "{json}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
