@@ -19,6 +19,7 @@ use tracing::{debug, warn};
 
 use crate::{
     api::{Berth, LabelRule, MachineConfigPool},
+    missing::{is_missing, is_missing_kind},
     observe::plain,
 };
 
@@ -106,7 +107,7 @@ pub async fn list_documents(client: &Client, kinds: &[DocumentKind]) -> kube::Re
         loop {
             let list = match api.list(&page).await {
                 Ok(list) => list,
-                Err(kube::Error::Api(status)) if status.is_not_found() => break,
+                Err(kube::Error::Api(status)) if is_missing(&status) => break,
                 Err(error) => return Err(error),
             };
             let next = list.metadata.continue_.clone().filter(|token| !token.is_empty());
@@ -242,7 +243,7 @@ fn key(object: &DynamicObject) -> String {
 }
 
 fn is_unknown_kind(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.is_not_found())
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if is_missing_kind(status))
 }
 
 fn in_words(error: &dyn std::error::Error) -> String {

@@ -18,6 +18,7 @@ pub mod doctor;
 mod documents;
 pub mod install;
 pub mod lease;
+mod missing;
 pub mod names;
 pub mod observe;
 pub mod pools;
@@ -27,6 +28,7 @@ mod view;
 
 pub use connect::{ConnectError, connect};
 pub use documents::{DocumentKind, Snapshot, follow_documents, list_documents};
+pub use missing::{is_missing, is_missing_kind};
 pub use request::request_node;
 pub use summary::{BerthSummary, PoolSummary, Summary, summarize, summary};
 pub use view::NodeView;

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::{
     api::{Berth, MachineConfigPool},
+    missing::is_missing,
     names::{condition, reason},
 };
 
@@ -73,7 +74,7 @@ pub async fn summary(client: &Client) -> kube::Result<Summary> {
     let pools = match pools.list_metadata(&all).await {
         Ok(pools) => pools.iter().map(kube::ResourceExt::name_any).collect(),
         // A cluster need not have pools.
-        Err(kube::Error::Api(status)) if status.is_not_found() => Vec::new(),
+        Err(kube::Error::Api(status)) if is_missing(&status) => Vec::new(),
         Err(error) => return Err(error),
     };
     let nodes = nodes.iter().map(kube::ResourceExt::name_any);

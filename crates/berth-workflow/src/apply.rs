@@ -154,6 +154,9 @@ fn is_by_role(status: &Status) -> bool {
 
 /// An error with all that caused it: the cause is what helps.
 fn told(error: &kube::Error) -> String {
+    if let kube::Error::Api(status) = error {
+        return status.message.clone();
+    }
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

@@ -56,7 +56,8 @@ pub(crate) async fn live_traffic(client: &Client) -> kube::Result<LiveTraffic> {
         loop {
             let list = match api.list(&page).await {
                 Ok(list) => list,
-                Err(kube::Error::Api(status)) if status.is_not_found() => break,
+                // A kind without a definition is answered with a code alone.
+                Err(kube::Error::Api(status)) if status.code == 404 => break,
                 Err(error) => return Err(error),
             };
             for mut object in list.items {

@@ -15,6 +15,7 @@ use super::writer::REQUEST_TIMEOUT;
 use crate::{
     admission::{Policies, all_names},
     lease::Claim,
+    missing::is_missing,
     names,
 };
 
@@ -85,7 +86,7 @@ async fn apply(client: &Client, wanted: &Wanted, applied: &mut BTreeMap<String, 
                 debug!(object = id, "applied");
                 applied.insert(id, object.clone());
             }
-            Ok(Err(kube::Error::Api(status))) if status.is_not_found() => {
+            Ok(Err(kube::Error::Api(status))) if is_missing(&status) => {
                 // A cluster without this kind of policy: the webhook does the same.
                 debug!(object = id, "the cluster does not have this kind");
                 applied.insert(id, object.clone());
@@ -132,7 +133,7 @@ async fn apply(client: &Client, wanted: &Wanted, applied: &mut BTreeMap<String, 
                 info!(object = id, "no rule or pool needs it any more");
                 applied.insert(id, gone);
             }
-            Ok(Err(kube::Error::Api(status))) if status.is_not_found() => {
+            Ok(Err(kube::Error::Api(status))) if is_missing(&status) => {
                 applied.insert(id, gone);
             }
             Ok(Err(error)) => {

@@ -27,6 +27,7 @@ use crate::{
     api::{Berth, LabelRule, MachineConfig, MachineConfigPool},
     bootstrap,
     decide::{CertificateRequest, KUBELET_SIGNER},
+    missing::is_missing_kind,
     pools::{BerthView, ConfigView, PoolView},
     view::NodeView,
 };
@@ -243,6 +244,9 @@ async fn beats(client: Client, changes: mpsc::Sender<Change>) {
     }
 }
 
+/// Where the API server has the kinds without which there is nothing to do.
+const OWN_KINDS: &str = "/apis/berth.dev/";
+
 /// Watches one kind for ever. What cannot be understood is left out, with a warning, and does not stop the watch.
 async fn watch<K, T>(api: Api<K>, config: watcher::Config, understand: fn(K) -> Option<T>, sinks: Sinks<T>)
 where
@@ -272,7 +276,11 @@ where
             Err(error) => {
                 // A kind that the cluster does not have has no objects. Once it had some, nothing follows from this.
                 if !listed && is_unknown_kind(&error) {
-                    debug!(url, "the cluster does not have this kind");
+                    if url.starts_with(OWN_KINDS) {
+                        warn!(url, "the cluster does not have this kind; `berth install` brings it");
+                    } else {
+                        debug!(url, "the cluster does not have this kind");
+                    }
                     listed = true;
                     Some(Seen::All(Vec::new()))
                 } else {
@@ -294,7 +302,7 @@ where
 }
 
 fn is_unknown_kind(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.is_not_found())
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if is_missing_kind(status))
 }
 
 fn berth(object: DynamicObject) -> Option<Box<Berth>> {

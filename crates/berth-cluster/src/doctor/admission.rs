@@ -14,6 +14,7 @@ use crate::{
     admission::{FailurePolicy, all_names, policies},
     api::{LabelRule, MachineConfigPool},
     install::{Admission, CONTROLLER, RENEW_BEFORE, WEBHOOK, judged, kept_certificate},
+    missing::is_missing,
     observe::Definitions,
 };
 
@@ -92,7 +93,7 @@ async fn policies_are_current(client: &Client, flavour: Flavour, checks: &mut Ch
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind, plural));
         let found = match api.get_opt(name).await {
             Ok(found) => found,
-            Err(kube::Error::Api(status)) if status.is_not_found() => None,
+            Err(kube::Error::Api(status)) if is_missing(&status) => None,
             Err(error) => return Err(error),
         };
         let Some(found) = found else {
@@ -216,7 +217,7 @@ async fn list(client: &Client, resource: &ApiResource) -> kube::Result<Vec<Value
     let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
     let listed = match api.list(&ListParams::default()).await {
         Ok(listed) => listed,
-        Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(Vec::new()),
+        Err(kube::Error::Api(status)) if is_missing(&status) => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
     let objects = listed.items.into_iter().filter_map(|object| {

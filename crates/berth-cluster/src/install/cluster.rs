@@ -15,7 +15,9 @@ use super::{CONTROLLER, PART_OF, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE, w
 use crate::{
     admission::{ROSTER, all_names},
     api::{Berth, CrdSet, MachineConfigPool, crds},
-    bootstrap, names,
+    bootstrap,
+    missing::is_missing,
+    names,
 };
 
 /// Writes the definitions and everything else, one after the other. Fields that others manage stay theirs, unless both
@@ -226,7 +228,7 @@ async fn remove_definitions(client: &Client, options: &RemovalOptions, removal: 
     let pools: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::erase::<MachineConfigPool>(&()));
     let count = match pools.list_metadata(&ListParams::default()).await {
         Ok(pools) => pools.items.len(),
-        Err(kube::Error::Api(status)) if status.is_not_found() => 0,
+        Err(kube::Error::Api(status)) if is_missing(&status) => 0,
         Err(error) => return Err(error),
     };
     if count > 0 && !options.pools_too {
@@ -245,7 +247,7 @@ async fn release_berths(client: &Client, dry_run: bool, removal: &mut Removal) -
     let berths: Api<Berth> = Api::all(client.clone());
     let all = match berths.list_metadata(&ListParams::default()).await {
         Ok(all) => all.items,
-        Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(()),
+        Err(kube::Error::Api(status)) if is_missing(&status) => return Ok(()),
         Err(error) => return Err(error),
     };
     for berth in &all {
@@ -261,7 +263,7 @@ async fn release_berths(client: &Client, dry_run: bool, removal: &mut Removal) -
                 .await
             {
                 Ok(_) => {}
-                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                Err(kube::Error::Api(status)) if is_missing(&status) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -286,7 +288,7 @@ async fn delete(client: &Client, object: &Value, dry_run: bool, removal: &mut Re
     };
     match api.delete(&name, &parameters).await {
         Ok(_) => removal.removed.push(format!("{kind}/{name}")),
-        Err(kube::Error::Api(status)) if status.is_not_found() => {}
+        Err(kube::Error::Api(status)) if is_missing(&status) => {}
         Err(error) => return Err(error),
     }
     Ok(())

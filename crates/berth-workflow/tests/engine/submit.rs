@@ -398,7 +398,7 @@ data: {egressIPs: [10.0.0.50], namespaceSelector: {matchLabels: {type: shop}}}
 async fn a_preview_says_what_would_move() {
     let cluster = Embedded::start().await;
     create_nodes(&cluster.client(), &crate::world::names(2)).await;
-    let desk = Desk::new(&cluster);
+    let mut desk = Desk::new(&cluster);
     let site = SITE.replacen("ceph-osd: enabled", "k8s.ovn.org/egress-assignable: ''", 1);
     let revision = desk.put(&format!("{site}{EGRESS}")).await;
     desk.tag(revision, "committed").await;
@@ -420,24 +420,31 @@ async fn a_preview_says_what_would_move() {
         });
         (path == "egressips").then_some(Fault::Answer(403, status))
     });
-    let (client, _) = watched(cluster.client(), Some(refuse));
-    let actions: Arc<dyn ActionStore> = Arc::clone(&desk.store) as Arc<dyn ActionStore>;
-    let options = EngineOptions::new("desk", Arc::new(now));
-    let blind = Desk {
-        engine: Arc::new(Engine::new(actions, client, options)),
-        ..desk
-    };
-    let workflow = blind.workflow(WorkflowOptions::default());
-    let preview = workflow.preview_action(&request(&["node-000"])).await.unwrap();
-    assert_eq!(
-        preview.moves,
-        ["egress address 10.0.0.50 (EgressIP `shop`) gets a node: node-000"]
-    );
-    let MovesFrom::Simulation { reason } = preview.moves_from else {
-        panic!("{:?}", preview.moves_from);
-    };
-    assert!(
-        reason.contains("cannot be read") && reason.contains("is forbidden"),
-        "{reason}"
-    );
+    // A path without a definition is answered with plain text.
+    let unknown: Decide = Arc::new(|_, path, _| {
+        let answer = Fault::Answer(404, json!("404 page not found"));
+        ["egressips", "ingresscontrollers"].contains(&path).then_some(answer)
+    });
+    for (decide, expected) in [
+        (
+            refuse,
+            "what the cluster has cannot be read: egressips.k8s.ovn.org is forbidden",
+        ),
+        (unknown, "the cluster has no EgressIP and no ingress controller"),
+    ] {
+        let (client, _) = watched(cluster.client(), Some(decide));
+        let actions: Arc<dyn ActionStore> = Arc::clone(&desk.store) as Arc<dyn ActionStore>;
+        let options = EngineOptions::new("desk", Arc::new(now));
+        desk.engine = Arc::new(Engine::new(actions, client, options));
+        let workflow = desk.workflow(WorkflowOptions::default());
+        let preview = workflow.preview_action(&request(&["node-000"])).await.unwrap();
+        assert_eq!(
+            preview.moves,
+            ["egress address 10.0.0.50 (EgressIP `shop`) gets a node: node-000"]
+        );
+        let MovesFrom::Simulation { reason } = preview.moves_from else {
+            panic!("{:?}", preview.moves_from);
+        };
+        assert_eq!(reason, expected);
+    }
 }

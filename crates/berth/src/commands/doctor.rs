@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::install::mode;
 use crate::{
     args::DoctorArgs,
-    cluster::unreachable,
+    cluster::{unanswered, unreachable},
     database::wait,
     exit::Exit,
     failure::Failure,
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer<'_>) -> Result<Exit, 
         let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
             .await
             .map_err(unreachable)?;
-        doctor(&client, &expected).await.map_err(unreachable)
+        doctor(&client, &expected).await.map_err(unanswered)
     })?;
     let worst = checks.iter().map(|check| check.health).max().unwrap_or(Health::Ok);
     printer.report(args.output.format, &Diagnosis { checks })?;

@@ -14,7 +14,7 @@ use serde_json::Value;
 use self::report::VerifyReport;
 use crate::{
     args::{EgressVerifyArgs, Relabel},
-    cluster::unreachable,
+    cluster::{unanswered, unreachable},
     exit::Exit,
     failure::Failure,
     input,
@@ -145,7 +145,7 @@ fn fetch(args: &EgressVerifyArgs, own_site: bool) -> Result<[Texts; 3], Failure>
             .map_err(unreachable)?;
         let mut answers: [Texts; 3] = Default::default();
         for (kinds, answer) in kinds.iter().zip(&mut answers) {
-            let objects = list_documents(&client, kinds).await.map_err(unreachable)?;
+            let objects = list_documents(&client, kinds).await.map_err(unanswered)?;
             *answer = objects.iter().map(text).collect();
         }
         Ok(answers)

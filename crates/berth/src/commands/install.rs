@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{FailureName, InstallAdmission, InstallArgs, InstallModeName, UninstallArgs},
-    cluster::unreachable,
+    cluster::{refused, unanswered, unreachable},
     database::wait,
     exit::Exit,
     failure::{Chain, Failure},
@@ -35,14 +35,14 @@ pub(crate) fn install(args: &InstallArgs, printer: &mut Printer<'_>) -> Result<E
         let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
             .await
             .map_err(unreachable)?;
-        let definitions = pool_definitions(&client).await.map_err(unreachable)?;
+        let definitions = pool_definitions(&client).await.map_err(unanswered)?;
         let admission = match args.admission {
-            InstallAdmission::Auto if !has_mutating_policies(&client).await.map_err(unreachable)? => {
+            InstallAdmission::Auto if !has_mutating_policies(&client).await.map_err(unanswered)? => {
                 InstallAdmission::Webhook
             }
             given => given,
         };
-        let kept = kept_certificate(&client, &args.namespace).await.map_err(unreachable)?;
+        let kept = kept_certificate(&client, &args.namespace).await.map_err(unanswered)?;
         let now = jiff::Timestamp::now();
         let good = |kept: &ServingCertificate| kept.seconds_left(now).is_some_and(|left| left > RENEW_BEFORE);
         let certificate = match kept.filter(good) {
@@ -87,19 +87,6 @@ pub(crate) fn uninstall(args: &UninstallArgs, printer: &mut Printer<'_>) -> Resu
         },
     )?;
     Ok(Exit::Done)
-}
-
-/// What the API server refuses is no trouble with the way to it.
-fn refused(what: &str, error: kube::Error) -> Failure {
-    match &error {
-        kube::Error::Api(status) => Failure::Refused {
-            message: format!("the API server refuses {what}: {}", status.message),
-            hint: status
-                .is_forbidden()
-                .then(|| "an administrator of the cluster can do this".to_owned()),
-        },
-        _ => unreachable(error),
-    }
 }
 
 fn options(

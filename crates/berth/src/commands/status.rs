@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     args::StatusArgs,
-    cluster::unreachable,
+    cluster::{unanswered, unreachable},
     exit::Exit,
     failure::Failure,
     output::{Printer, Report, Table},
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &StatusArgs, printer: &mut Printer<'_>) -> Result<Exit, 
         let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
             .await
             .map_err(unreachable)?;
-        summary(&client).await.map_err(unreachable)
+        summary(&client).await.map_err(unanswered)
     })?;
     let drifted = summary.berths.iter().any(BerthSummary::has_drifted);
     printer.report(args.output.format, &StatusReport(summary))?;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     args::{Format, RoleArg, TokenCreateArgs},
-    cluster::unreachable,
+    cluster::{unanswered, unreachable},
     database::wait,
     exit::Exit,
     failure::Failure,
@@ -103,7 +103,7 @@ fn bootstrap(
             .map_err(unreachable)?;
         let secrets: Api<_> = Api::namespaced(client, berth_cluster::bootstrap::NAMESPACE);
         let created = secrets.create(&PostParams::default(), &issued.secret).await;
-        created.map(|_| ()).map_err(unreachable)
+        created.map(|_| ()).map_err(unanswered)
     })?;
     let id = issued.token.split('.').next().unwrap_or_default();
     let report = Bootstrap {

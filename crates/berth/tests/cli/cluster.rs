@@ -217,6 +217,17 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
     assert_eq!(sick.exit, 1, "{sick}");
     assert_eq!(checks(&sick, "leader")[0].0, "error");
     assert!(sick.stdout.contains("run `berth install`"), "{sick}");
+    // The server was reached, and the status says what it does not have.
+    let bare = cluster.berth("status");
+    assert_eq!(bare.exit, 1, "{bare}");
+    assert!(bare.stderr.contains("Berth is not installed in this cluster"), "{bare}");
+    assert!(bare.stderr.contains("run `berth install`"), "{bare}");
+    assert!(
+        !bare.stderr.contains("ApiError") && !bare.stderr.contains("reach"),
+        "{bare}"
+    );
+    let nothing = cluster.berth("uninstall --dry-run");
+    assert_eq!(nothing.exit, 0, "{nothing}");
 
     // Installing twice is as good as once, and OpenShift's own definitions stay as they are.
     let openshift = cluster

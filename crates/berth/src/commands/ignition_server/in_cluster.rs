@@ -10,7 +10,11 @@ use super::{
     source::{Maker, Reading, revision},
     take,
 };
-use crate::{args::IgnitionServerOptions, cluster::unreachable, failure::Failure};
+use crate::{
+    args::IgnitionServerOptions,
+    cluster::{unanswered, unreachable},
+    failure::Failure,
+};
 
 /// How long to wait for changes that belong together, so that they give one rendered config.
 const GATHER: Duration = Duration::from_millis(300);
@@ -43,7 +47,7 @@ impl ClusterSource {
             .await
             .map_err(unreachable)?;
         // Asked for once, because a watch that is refused tries again for ever without a word to the caller.
-        list_documents(&client, DocumentKind::SITE).await.map_err(unreachable)?;
+        list_documents(&client, DocumentKind::SITE).await.map_err(unanswered)?;
         let (mut following, work) = follow_documents(&client, DocumentKind::SITE);
         tokio::spawn(work);
         // The other end lives as long as its task.
