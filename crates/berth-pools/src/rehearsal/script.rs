@@ -125,13 +125,25 @@ impl Script {
     }
 }
 
+/// What can happen. Before one of them stands a time.
+const WORDS: [&str; 5] = ["fail", "power-off", "power-on", "pause", "resume"];
+
 fn event(words: &[&str]) -> Result<Option<ScriptEvent>, String> {
     let (at, rest) = match words {
         [] => return Ok(None),
         ["fail", ..] => (Duration::ZERO, words),
-        [time, rest @ ..] => {
+        [time, rest @ ..]
+            if time.starts_with(|first: char| first.is_ascii_digit())
+                || rest.first().is_some_and(|word| WORDS.contains(word)) =>
+        {
             let at = parse_duration(time).map_err(|error| format!("\"{time}\": {error}"))?;
             (at, rest)
+        }
+        _ => {
+            return Err(format!(
+                "\"{}\" is not understood: use fail, or a time and fail, power-off, power-on, pause or resume",
+                words.join(" ")
+            ));
         }
     };
     let what = match rest {

@@ -214,6 +214,11 @@ fn scripts_say_what_is_wrong_with_them() {
             3,
             "\"explode a\" is not understood: use fail, power-off, power-on, pause or resume",
         ),
+        (
+            "power-off a",
+            1,
+            "\"power-off a\" is not understood: use fail, or a time and fail, power-off, power-on, pause or resume",
+        ),
     ] {
         assert_eq!(
             Script::parse(text).unwrap_err(),

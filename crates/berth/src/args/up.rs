@@ -1,6 +1,6 @@
 //! `berth up`.
 
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::Args;
 
@@ -28,7 +28,7 @@ pub(crate) struct UpArgs {
 
     /// How many machines boot: fewer than the site has, or more, which get Berths in the pool worker
     #[arg(long, value_name = "N")]
-    pub(crate) machines: Option<usize>,
+    pub(crate) machines: Option<NonZeroUsize>,
 
     /// Also count what the same machines cost when they are labelled after they joined; a scenario is played without Berth
     #[arg(long)]

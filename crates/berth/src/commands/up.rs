@@ -8,7 +8,7 @@ mod services;
 mod view;
 mod world;
 
-use std::io::Read;
+use std::{io::Read, num::NonZeroUsize};
 
 use berth_sim::play;
 
@@ -38,7 +38,11 @@ pub(crate) fn run(args: &UpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>
     } else {
         input::read_text(&args.paths, stdin).map_err(Failure::Input)?
     };
-    let names = world::machine_names(&Loaded::from_texts(texts.clone()), args.machines, &mut texts);
+    let names = world::machine_names(
+        &Loaded::from_texts(texts.clone()),
+        args.machines.map(NonZeroUsize::get),
+        &mut texts,
+    );
     if names.is_empty() && scenario.is_none() {
         return Err(Failure::Argument {
             message: "no machine of the site has a pool, so that none can boot".to_owned(),

@@ -312,20 +312,59 @@ fn ended_while_machines_boot() {
 }
 
 /// On a terminal there is a picture of the moment, drawn over and over.
+fn on_terminal(script: &Path, folder: &Path, size: &str, line: &str) -> Command {
+    let line = format!("stty {size}; {} {line}", env!("CARGO_BIN_EXE_berth"));
+    let mut terminal = Command::new(script);
+    terminal
+        .current_dir(folder)
+        .env("TERM", "xterm-256color")
+        .env_remove("NO_COLOR")
+        .args(["-q", "-e", "-c", &line, "/dev/null"]);
+    terminal
+}
+
+/// On a small terminal, too, people see the whole of what to type next, and may copy it.
+#[test]
+fn a_small_terminal_has_the_whole_summary() {
+    let Some(script) = program("script") else { return };
+    let folder = Folder::new();
+    let mut terminal = on_terminal(&script, folder.path(), "cols 80 rows 24", "up --speed 300")
+        .stdout(Stdio::piped())
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut shown = String::new();
+    let mut lines = BufReader::new(terminal.stdout.take().unwrap()).lines();
+    // Pictures go on below it.
+    while !shown
+        .split_once("Ctrl-C ends everything.")
+        .is_some_and(|(_, below)| below.contains("reboots saved"))
+    {
+        shown.push_str(&lines.next().expect("it goes on").unwrap());
+        shown.push('\n');
+    }
+    signal(&terminal, "TERM");
+    for line in lines {
+        shown.push_str(&line.unwrap());
+    }
+    terminal.wait().unwrap();
+    let summary = shown.split("All 13 machines").nth(1).unwrap();
+    for words in [
+        "get nodes,berths",
+        "delete node atlngama",
+        "--all --dry-run",
+        "kubectl --kubeconfig /",
+    ] {
+        let line = summary.lines().find(|line| line.contains(words));
+        assert!(line.is_some_and(|line| !line.contains('…')), "{words}: {summary}");
+    }
+}
+
 #[test]
 fn a_picture_on_a_terminal() {
     let Some(script) = program("script") else { return };
     let folder = Folder::new();
-    let line = format!(
-        "stty cols 100 rows 40; {} up --once --speed 120",
-        env!("CARGO_BIN_EXE_berth")
-    );
-    let mut terminal = Command::new(script);
-    terminal
-        .current_dir(folder.path())
-        .env("TERM", "xterm-256color")
-        .env_remove("NO_COLOR")
-        .args(["-q", "-e", "-c", &line, "/dev/null"]);
+    let mut terminal = on_terminal(&script, folder.path(), "cols 100 rows 40", "up --once --speed 120");
     let outcome = finish(&mut terminal, b"");
     assert_eq!(outcome.exit, 0, "{outcome}");
     let shown = &outcome.stdout;

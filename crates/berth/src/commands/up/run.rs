@@ -30,7 +30,6 @@ const KEPT: usize = 50;
 struct Audience {
     screen: Option<Screen>,
     happenings: Vec<String>,
-    footer: String,
     ticks: u32,
 }
 
@@ -66,7 +65,6 @@ impl World {
         let mut audience = Audience {
             screen,
             happenings: Vec::new(),
-            footer: String::new(),
             ticks: 0,
         };
         printer.data(&format!(
@@ -98,8 +96,8 @@ impl World {
                     break;
                 }
                 let summary = format!("{summary}{}", self.next_commands());
-                match audience.screen {
-                    Some(_) => audience.footer = summary,
+                match &mut audience.screen {
+                    Some(screen) => screen.leave(summary),
                     None => printer.data(&summary)?,
                 }
             }
@@ -140,7 +138,6 @@ impl World {
                 saved: saved(&machines),
                 machines: &machines,
                 happenings: &audience.happenings,
-                footer: &audience.footer,
             });
         }
         Ok(())

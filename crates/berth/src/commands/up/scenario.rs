@@ -46,8 +46,8 @@ pub(super) struct Scenario {
 enum Broken {
     /// It cannot be played.
     Text(ScenarioError),
-    /// What it waited for did not become true.
-    Never(String),
+    /// What it waited for did not become true, and what is there instead.
+    Never { what: String, shown: String },
 }
 
 impl From<ScenarioError> for Broken {
@@ -85,7 +85,8 @@ impl Scenario {
         match outcome? {
             Ok(()) => Ok(Exit::Done),
             Err(Broken::Text(error)) => Err(self.failure(&error)),
-            Err(Broken::Never(what)) => {
+            Err(Broken::Never { what, shown }) => {
+                printer.data(&shown)?;
                 printer.error(&format!("{}: {what}", self.file.display()))?;
                 Ok(Exit::No)
             }
@@ -231,12 +232,10 @@ impl Play {
             self.world.fleet.run(1).await;
             tokio::time::sleep(BETWEEN).await;
         }
-        Err(Broken::Never(format!(
-            "line {}: {name} never was \"{}\"; there is\n{}",
-            statement.line,
-            what.join(" "),
-            self.show(name)
-        )))
+        Err(Broken::Never {
+            what: format!("line {}: {name} never was \"{}\"", statement.line, what.join(" ")),
+            shown: self.show(name),
+        })
     }
 
     fn is_so(&self, name: &str, what: &[&str]) -> Result<bool, String> {

@@ -12,6 +12,8 @@ use crate::output::counted;
 const HAPPENINGS: usize = 6;
 /// Lines around the machines: two headings, two blanks, happenings, one for machines that have no room, and the cursor's.
 const FRAME: usize = HAPPENINGS + 6;
+/// The picture below the summary has as many lines at least, although the summary's first ones may go out of sight.
+const LEAST: usize = 5;
 
 /// One machine at this moment.
 #[derive(Clone, Debug)]
@@ -32,8 +34,6 @@ pub(super) struct Picture<'a> {
     pub(super) saved: usize,
     pub(super) machines: &'a [MachineView],
     pub(super) happenings: &'a [String],
-    /// What stands below, when all is in place.
-    pub(super) footer: &'a str,
 }
 
 const HEAD: Style = Style::new().bold();
@@ -71,26 +71,52 @@ pub(super) fn lines(picture: &Picture<'_>, width: usize, height: usize) -> Vec<S
     }
     lines.push(String::new());
 
-    let footer: Vec<&str> = picture.footer.lines().collect();
-    let taken = lines.len() + FRAME + footer.len();
+    let taken = lines.len() + FRAME;
     let room = height.saturating_sub(taken).max(3);
     lines.extend(machines(picture, room));
     lines.push(String::new());
     lines.push(format!("{HEAD}NOW{HEAD:#}"));
-    let first = picture.happenings.len().saturating_sub(HAPPENINGS);
-    lines.extend(
-        picture
-            .happenings
-            .iter()
-            .skip(first)
-            .map(|line| format!("{DIM}{line}{DIM:#}")),
-    );
-    lines.extend(footer.iter().map(|line| (*line).to_owned()));
+    lines.extend(happenings(picture, HAPPENINGS));
+    fitted(lines, width, height)
+}
+
+/// What is worth seeing below the summary: machines that are not in their places, and what happens.
+fn brief(picture: &Picture<'_>, width: usize, height: usize) -> Vec<String> {
+    let mut lines = vec![String::new(), head(picture)];
+    let away: Vec<MachineView> = picture
+        .machines
+        .iter()
+        .filter(|machine| machine.stage != Stage::InPlace)
+        .cloned()
+        .collect();
+    // A heading, a line for those without room, and two happenings at least.
+    let room = height.saturating_sub(lines.len() + 5);
+    if !away.is_empty() && room > 0 {
+        lines.extend(machines(
+            &Picture {
+                machines: &away,
+                ..*picture
+            },
+            room,
+        ));
+    }
+    let left = height.saturating_sub(lines.len() + 1).min(HAPPENINGS);
+    lines.extend(happenings(picture, left));
+    fitted(lines, width, height)
+}
+
+/// The last things that happened.
+fn happenings(picture: &Picture<'_>, count: usize) -> impl Iterator<Item = String> {
+    let first = picture.happenings.len().saturating_sub(count);
+    let last = picture.happenings.iter().skip(first);
+    last.map(|line| format!("{DIM}{line}{DIM:#}"))
+}
+
+/// The lines of which none is wider than the terminal, and not more than it has.
+fn fitted(mut lines: Vec<String>, width: usize, height: usize) -> Vec<String> {
     lines.truncate(height.saturating_sub(1).max(1));
-    lines
-        .into_iter()
-        .map(|line| truncate_str(&line, width, "…").into_owned())
-        .collect()
+    let lines = lines.into_iter();
+    lines.map(|line| truncate_str(&line, width, "…").into_owned()).collect()
 }
 
 fn head(picture: &Picture<'_>) -> String {
@@ -166,6 +192,8 @@ pub(super) struct Screen {
     terminal: Term,
     /// How many lines the last picture had.
     drawn: usize,
+    /// The text that stands above the pictures, once there is one.
+    above: Option<String>,
 }
 
 impl Screen {
@@ -174,13 +202,32 @@ impl Screen {
         let terminal = Term::buffered_stdout();
         let able =
             terminal.is_term() && terminal.features().is_attended() && console::Term::stdout().size_checked().is_some();
-        able.then_some(Self { terminal, drawn: 0 })
+        able.then_some(Self {
+            terminal,
+            drawn: 0,
+            above: None,
+        })
+    }
+
+    /// Writes a text below the picture, which stays as it is. It is not cut: people copy from it. Later pictures are small and
+    /// stand below it.
+    pub(super) fn leave(&mut self, text: String) {
+        let _ = self.terminal.write_str(&text).and_then(|()| self.terminal.flush());
+        self.drawn = 0;
+        self.above = Some(text);
     }
 
     /// Draws over the last picture. A terminal that does not take it is no reason to stop.
     pub(super) fn draw(&mut self, picture: &Picture<'_>) {
         let (height, width) = self.terminal.size();
-        let lines = lines(picture, usize::from(width), usize::from(height));
+        let (height, width) = (usize::from(height), usize::from(width));
+        let lines = match &self.above {
+            Some(above) => {
+                let rows: usize = above.lines().map(|line| rows(line, width)).sum();
+                brief(picture, width, height.saturating_sub(rows).max(LEAST))
+            }
+            None => lines(picture, width, height),
+        };
         let colours = console::colors_enabled();
         let mut text = String::new();
         if self.drawn > 0 {
@@ -199,6 +246,11 @@ impl Screen {
         self.drawn = lines.len();
         let _ = self.terminal.write_str(&text).and_then(|()| self.terminal.flush());
     }
+}
+
+/// How many rows of the terminal a line takes.
+fn rows(line: &str, width: usize) -> usize {
+    measure_text_width(line).div_ceil(width.max(1)).max(1)
 }
 
 #[cfg(test)]
@@ -236,7 +288,6 @@ mod tests {
             saved: 1,
             machines: &machines,
             happenings: &happenings,
-            footer: "",
         };
         let shown = plain(&lines(&picture, 80, 40));
         let words: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -258,6 +309,33 @@ mod tests {
     }
 
     #[test]
+    fn below_the_summary_is_what_moves() {
+        let machines = [
+            machine(0, Stage::InPlace),
+            machine(1, Stage::Booting),
+            machine(2, Stage::InPlace),
+        ];
+        let happenings: Vec<String> = (0..9).map(|index| format!("{index} happens")).collect();
+        let mut picture = Picture {
+            elapsed: 5,
+            speed: 30,
+            saved: 0,
+            machines: &machines,
+            happenings: &happenings,
+        };
+        let shown = plain(&brief(&picture, 80, 10));
+        assert!(
+            shown.contains("machine-001") && !shown.contains("machine-000"),
+            "{shown}"
+        );
+        assert!(shown.contains("8 happens"), "{shown}");
+        picture.machines = &machines[..1];
+        let shown = plain(&brief(&picture, 80, LEAST));
+        assert!(!shown.contains("MACHINE") && shown.ends_with("8 happens"), "{shown}");
+        assert_eq!((rows("", 80), rows(&"x".repeat(81), 80)), (1, 2));
+    }
+
+    #[test]
     fn no_picture_is_larger_than_its_terminal() {
         let machines: Vec<MachineView> = (0..500).map(|index| machine(index, Stage::Booting)).collect();
         let happenings = vec!["x".repeat(300); 20];
@@ -268,11 +346,11 @@ mod tests {
                 saved: 77,
                 machines: &machines,
                 happenings: &happenings,
-                footer: "one\ntwo\nthree",
             };
-            let lines = lines(&picture, width, height);
-            assert!(lines.len() <= height.max(2), "{height}");
-            assert!(lines.iter().all(|line| measure_text_width(line) <= width), "{width}");
+            for lines in [lines(&picture, width, height), brief(&picture, width, height)] {
+                assert!(lines.len() <= height.max(2), "{height}");
+                assert!(lines.iter().all(|line| measure_text_width(line) <= width), "{width}");
+            }
         }
     }
 }
