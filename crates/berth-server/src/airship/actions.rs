@@ -155,7 +155,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         )
         .needs(&rules::GET_STEP_LOGS)
         .says("What a step did", "One line for each note and each node.")
-        .takes(const { &[parameter("try", Kind::Number, "Which attempt; there is one log for all."), VERBOSITY] })
+        .takes(const { &[parameter("try", Kind::Number, "Which attempt; those that were have one log together."), VERBOSITY] })
         .answers(const { &[reply(StatusCode::OK, TEXT, "The lines.")] }),
         Endpoint::new(
             SHIPYARD,

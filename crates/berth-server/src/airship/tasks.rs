@@ -155,8 +155,34 @@ fn truth(parameters: &Parameters, key: &str) -> Result<bool, Problem> {
     }
 }
 
+/// The schemes of references to a design: those of Drydock, and the two for TLS that it lacks.
+const DESIGN_SCHEMES: [&str; 7] = [
+    "http",
+    "https",
+    "file",
+    "deckhand+http",
+    "deckhand+https",
+    "promenade+http",
+    "promenade+https",
+];
+
+/// Refuses a reference that nothing could be fetched by. What is no address at all is a mere name, as in the blueprint.
+fn check_scheme(design_ref: &str) -> Result<(), Problem> {
+    let Some((scheme, _)) = design_ref.split_once("://") else {
+        return Ok(());
+    };
+    if DESIGN_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
+        return Ok(());
+    }
+    Err(bad_request(format!(
+        "design_ref '{design_ref}' has the scheme '{scheme}'; known are {}",
+        DESIGN_SCHEMES.join(", ")
+    )))
+}
+
 /// Reads the filter of a request; none means all nodes.
 fn request(body: &Value, design_ref: &str) -> Result<TaskRequest, Problem> {
+    check_scheme(design_ref)?;
     let given = body.get("node_filter").unwrap_or(&Value::Null);
     let filter = match given {
         Value::Null => None,

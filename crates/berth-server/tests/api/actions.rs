@@ -102,6 +102,7 @@ async fn a_relabelling_from_the_request_to_every_detail(on: On) {
         .await
         .expect(200);
     assert!(logs.body.contains("node node1: success"), "{}", logs.body);
+    attempts(&server, &id, &logs.body).await;
     let note = notes[0]["note_id"].as_str().unwrap();
     let note = server.api.get(&format!("notedetails/{note}")).await.expect(200);
     assert_eq!(note.body, "Configdoc revision 1\n");
@@ -378,6 +379,31 @@ async fn an_action_is_steered_and_every_word_is_filed(on: On) {
     assert_eq!(
         (&wrong["message"], &wrong["reason"]),
         (&json!("Not a valid status filter"), &json!("filter x is not supported"))
+    );
+}
+
+/// The text of an attempt that was, and no text of others.
+async fn attempts(server: &Relabelling, id: &str, whole: &str) {
+    let logs = async |attempt: &str| {
+        let path = format!("actions/{id}/steps/relabel_nodes/logs?try={attempt}");
+        server.api.get(&path).await
+    };
+    assert_eq!(logs("1").await.expect(200).body, whole);
+    for attempt in ["x", "0", "-1", "", "1.5", "99999999999999999999"] {
+        let refused = logs(attempt).await.expect(400).json();
+        let reason = format!("try should be the number of an attempt, from 1 on, not '{attempt}'");
+        assert_eq!(
+            (&refused["message"], &refused["reason"]),
+            (&json!("Invalid try parameter"), &json!(reason))
+        );
+    }
+    let missing = logs("9").await.expect(404).json();
+    assert_eq!(
+        (&missing["message"], &missing["reason"]),
+        (
+            &json!("Log not found"),
+            &json!("Unknown try 9 of step relabel_nodes, which has had 1")
+        )
     );
 }
 
@@ -708,6 +734,28 @@ async fn tasks_filters_and_nodes(on: On) {
         server.send("POST", "nodefilter", Some(&body)).await
     };
     assert_eq!(select(&Value::Null).await.expect(200).json(), json!(["node1", "node2"]));
+    for (design_ref, status) in [
+        ("foo://bar", 400),
+        ("deckhand+ftp://x", 400),
+        ("://x", 400),
+        ("http://x/site.yaml", 200),
+        ("https://x/site.yaml", 200),
+        ("file:///site.yaml", 200),
+        ("deckhand+http://deckhand/revisions/1/rendered-documents", 200),
+        ("deckhand+https://deckhand/revisions/1/rendered-documents", 200),
+        ("promenade+http://promenade/site", 200),
+        ("DECKHAND+HTTP://deckhand", 200),
+    ] {
+        let mut body = json!({"design_ref": design_ref});
+        let answer = server.send("POST", "nodefilter", Some(&body)).await.expect(status);
+        if status == 400 {
+            let message = answer.json()["message"].as_str().unwrap().to_owned();
+            assert!(message.starts_with(&format!("design_ref '{design_ref}' ")), "{message}");
+            body["action"] = json!("relabel_nodes");
+            let task = server.send("POST", "tasks", Some(&body)).await.expect(400);
+            assert_eq!(task.json()["message"], message);
+        }
+    }
     assert_eq!(select(&filter).await.json(), json!(["node1"]));
     let labels = json!({"filter_set_type": "union", "filter_set": [
         {"filter_type": "union", "node_labels": {"control-plane": "enabled", "label-n": "some-value"}},

@@ -289,6 +289,7 @@ fn text(text: String) -> Response {
 pub(super) async fn logs(
     State(state): State<ApiState>,
     Path((id, name)): Path<(String, String)>,
+    parameters: Parameters,
 ) -> Result<Response, Problem> {
     if id.len() != 26 {
         let description = format!("Invalid Action ID: {id}");
@@ -298,7 +299,22 @@ pub(super) async fn logs(
             description,
         ));
     }
+    let attempt: Option<u32> = match parameters.get("try") {
+        None => None,
+        Some(text) => {
+            let number = text.parse().ok().filter(|number| *number > 0);
+            let problem = || format!("try should be the number of an attempt, from 1 on, not '{text}'");
+            Some(number.ok_or_else(|| bad_parameter("try", problem()))?)
+        }
+    };
     let (action, step) = find_step(&state, &id, &name).await?;
+    if let Some(attempt) = attempt.filter(|attempt| *attempt > step.tries.max(1)) {
+        let description = format!(
+            "Unknown try {attempt} of step {name}, which has had {}",
+            step.tries.max(1)
+        );
+        return Err(not_found("Log not found", description));
+    }
     let mut lines = String::new();
     let mut line = |time: i64, line: &str| {
         lines.push_str(&python_time_utc(time));
