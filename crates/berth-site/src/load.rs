@@ -108,6 +108,8 @@ const KUBERNETES_METADATA: &[&str] = &[
     "ownerReferences",
     "selfLink",
 ];
+/// Shipyard's document on how a site is deployed.
+const DEPLOYMENT_CONFIGURATION: &str = "shipyard/DeploymentConfiguration/v1";
 /// Kinds with names so plain that other API groups have them.
 const SHARED_NAMES: &[&str] = &["Cluster", "Network"];
 const MACHINE_CONFIG_API: &str = "machineconfiguration.openshift.io/v1";
@@ -302,6 +304,8 @@ impl Loader<'_> {
                     named.map(|(_, name, api, _)| format!("apiVersion {api} and kind {name}")),
                 )
             }
+            // Nothing is read from it, but actions ask for it where Airship deploys the site.
+            Envelope::Airship { schema } if schema == DEPLOYMENT_CONFIGURATION => return None,
             Envelope::Airship { schema } => {
                 if let Some((found, name, _, namespace)) = named
                     && (*schema == format!("{namespace}/{name}/v1") || *schema == format!("berth/{name}/v1"))

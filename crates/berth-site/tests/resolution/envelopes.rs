@@ -143,3 +143,23 @@ fn both_envelopes_give_the_same_places() {
     assert!(answers(&airship).contains("10.19.142.21"));
     assert_eq!(airship.site.egress_timeout, Some(5));
 }
+
+/// An action asks for Shipyard's document where Airship deploys the site, so nobody is told that it is not used.
+#[test]
+fn the_deployment_configuration_is_not_said_to_be_of_no_use() {
+    let document = |schema: &str| {
+        format!(
+            "schema: {schema}\nmetadata: {{schema: metadata/Document/v1, name: deployment-configuration, storagePolicy: \
+             cleartext, layeringDefinition: {{abstract: false, layer: global}}}}\ndata: {{armada: {{manifest: full-site}}}}\n"
+        )
+    };
+    for (schema, codes) in [
+        ("shipyard/DeploymentConfiguration/v1", &[][..]),
+        ("shipyard/DeploymentStrategy/v1", &["unknown-kind"]),
+        ("armada/DeploymentConfiguration/v1", &["unknown-kind"]),
+    ] {
+        let Read { findings, .. } = read(&document(schema));
+        let found: Vec<&str> = findings.iter().map(berth_documents::Diagnostic::code).collect();
+        assert_eq!(found, codes, "{schema}: {findings:?}");
+    }
+}
