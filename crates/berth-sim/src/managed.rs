@@ -11,5 +11,5 @@ mod set;
 mod tests;
 
 pub(crate) use apply::{ApplyRequest, apply};
-pub(crate) use entries::{Manager, Operation, record_update};
+pub(crate) use entries::{Manager, Operation, read_entries, record_update};
 pub(crate) use merge::merged;

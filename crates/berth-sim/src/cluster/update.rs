@@ -17,7 +17,7 @@ use super::{
 use crate::{
     admission::node_restriction,
     failure::{Cause, Failure},
-    managed::{ApplyRequest, Operation, apply, record_update},
+    managed::{ApplyRequest, Operation, apply, read_entries, record_update},
     object::{
         as_map, at, has_finalizers, is_terminating, meta_mut, name, namespace, revision, set_or_remove, text, uid,
     },
@@ -365,9 +365,7 @@ impl Cluster {
         }
         let counted = hit.resource.generation == Generation::Counted;
         let next = generation(old).saturating_add(i64::from(counted && asks_for_other(old, new)));
-        let resets = at(new, &["metadata", "managedFields"])
-            .and_then(Value::as_array)
-            .is_some_and(|fields| fields.is_empty() || fields.iter().all(|field| *field == json!({})));
+        let says = subresource.is_empty() && says_managers(new);
         let metadata = meta_mut(new);
         for key in [
             "name",
@@ -382,11 +380,21 @@ impl Cluster {
         }
         metadata.remove("selfLink");
         set_or_remove(metadata, "generation", (next > 0).then(|| json!(next)));
-        if managers == Managers::Note && !resets {
+        if managers == Managers::Note && !says {
             let managed = at(old, &["metadata", "managedFields"]).cloned();
             set_or_remove(metadata, "managedFields", managed);
         }
     }
+}
+
+/// Whether a write says who manages what, and not only nothing: one empty entry takes all away, and an empty list, which
+/// clients that know of no managers send, leaves all as it is.
+fn says_managers(new: &Value) -> bool {
+    let Some(Value::Array(entries)) = at(new, &["metadata", "managedFields"]) else {
+        return false;
+    };
+    matches!(entries.as_slice(), [only] if *only == json!({}))
+        || (!entries.is_empty() && read_entries(new).len() == entries.len())
 }
 
 /// A patch cannot make another object of the one that it is for.

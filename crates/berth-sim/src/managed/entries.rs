@@ -158,7 +158,8 @@ pub(crate) fn reset(fields: &mut FieldSet, subresource: &str, has_status: bool) 
 
 /// Notes an ordinary write: the manager gets what changed, and others lose it.
 ///
-/// `parts` are those that every object of the kind has: they are not somebody's doing.
+/// `parts` are those that every object of the kind has: they are not somebody's doing. The entries so far are those of
+/// the new object: a client may have changed them, as `kubectl` does when it begins to apply on the server.
 pub(crate) fn record_update(
     schema: &Schema,
     parts: &[&str],
@@ -177,7 +178,7 @@ pub(crate) fn record_update(
     let before = with_parts(old.map_or_else(|| json!({}), manageable));
     let after = with_parts(manageable(new));
     let difference = compare(Some(schema), &before, &after);
-    let mut entries = read_entries(old.unwrap_or(new));
+    let mut entries = read_entries(new);
     if difference.is_empty() {
         write_entries(new, entries);
         return;

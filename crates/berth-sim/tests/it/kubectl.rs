@@ -232,12 +232,21 @@ async fn apply_on_both_sides() {
     );
 
     // What kubectl applied itself it may change on the server.
-    let moved = NODE.replace("site: paris", "site: rome");
+    let more = NODE.replace("site: paris", "site: paris, row: r1");
+    cluster.ok(&["apply", "-f", "-"], &more).await;
+    let moved = more.replace("site: paris", "site: rome");
     assert_eq!(
         cluster.ok(&["apply", "--server-side", "-f", "-"], &moved).await,
         "node/n1 serverside-applied\n"
     );
     assert_eq!(cluster.value("node", "n1", ".metadata.labels.site").await, "rome");
+    // It has moved what it managed before, so what it applied first it can also take away.
+    let less = moved.replace(", row: r1", "");
+    cluster.ok(&["apply", "--server-side", "-f", "-"], &less).await;
+    assert_eq!(
+        cluster.value("node", "n1", ".metadata.labels").await,
+        r#"{"site":"rome"}"#
+    );
 
     let apply = ["apply", "--server-side", "--field-manager=me", "-f", "-"];
     let fresh = "{apiVersion: v1, kind: Node, metadata: {name: n2, labels: {a: '1', b: '1'}}}";
