@@ -101,9 +101,18 @@ pub async fn doctor(client: &Client, expected: &Expected) -> kube::Result<Vec<Ch
         checks.ok("version", format!("the API server is {}", version.git_version));
     }
     let installed = definitions(client, &mut checks).await?;
-    access(client, expected, &mut checks).await?;
-    workload(client, expected, &mut checks).await?;
-    lease(client, expected, &mut checks).await?;
+    if version.platform == "embedded" && has_no_lease(client, expected).await? {
+        checks.add(
+            "leader",
+            Health::Note,
+            "this is the cluster of `berth up`: its controllers run in the same program, without account and Lease",
+            "",
+        );
+    } else {
+        access(client, expected, &mut checks).await?;
+        workload(client, expected, &mut checks).await?;
+        lease(client, expected, &mut checks).await?;
+    }
     if installed {
         admission::admission(client, expected, &mut checks).await?;
         berths(client, &mut checks).await?;
@@ -294,6 +303,11 @@ async fn workload(client: &Client, expected: &Expected, checks: &mut Checks) -> 
         checks.ok("workload", message);
     }
     Ok(())
+}
+
+async fn has_no_lease(client: &Client, expected: &Expected) -> kube::Result<bool> {
+    let api: Api<Lease> = Api::namespaced(client.clone(), &expected.namespace);
+    Ok(api.get_opt(CONTROLLER).await?.is_none())
 }
 
 async fn lease(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {

@@ -272,6 +272,20 @@ fn it_serves_until_somebody_ends_it() {
         }
         assert_eq!(after, before);
     }
+    // The controllers are inside, so no account and no Lease is missed.
+    let doctor = finish(
+        command().args(["doctor", "-o", "json", "--kubeconfig"]).arg(kubeconfig),
+        b"",
+    );
+    let checked = doctor.json()["checks"].as_array().unwrap().clone();
+    let leader = checked.iter().find(|check| check["check"] == "leader").unwrap();
+    assert_eq!(leader["health"], "note", "{doctor}");
+    assert!(
+        !checked
+            .iter()
+            .any(|check| check["check"] == "access" || check["check"] == "workload"),
+        "{doctor}"
+    );
     // The third: nothing would change, the labels are right already.
     let relabel: Vec<&str> = next(" relabel --server http://").split_whitespace().collect();
     let looked = finish(command().args(&relabel[1..]).args(["-o", "json"]), b"");
