@@ -1,7 +1,7 @@
 //! Whether what comes in is judged: the webhook, its certificate, and the policies.
 
 use berth_labels::Flavour;
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::{apps::v1::Deployment, discovery::v1::EndpointSlice};
 use kube::{
     Api, Client,
     api::{DynamicObject, ListParams},
@@ -42,8 +42,10 @@ pub(super) async fn admission(client: &Client, expected: &Expected, checks: &mut
             .filter(|(group, resource)| !validating.iter().any(|hook| covers(hook, group, resource)))
             .map(|(_, resource)| resource)
             .collect();
+        let silent = silent_service(client, validating).await?;
         if forgotten.is_empty() {
-            checks.ok("admission", "objects are judged by the webhook when they come in");
+            let judges = |hook: &&Value| judged().iter().any(|(group, resource)| covers(hook, group, resource));
+            judged_by_webhook(silent.as_deref(), "objects", validating.iter().filter(judges), checks);
         } else {
             checks.add(
                 "admission",
@@ -61,11 +63,70 @@ pub(super) async fn admission(client: &Client, expected: &Expected, checks: &mut
             "run `berth install`; `berth controller` and `berth serve` answer for it with --admission-listen",
         );
     }
-    if validating.is_some() && way == Admission::Webhook {
-        checks.ok("admission", "Nodes of kubelets are judged by the webhook");
+    if let (Some(validating), Admission::Webhook) = (&validating, way) {
+        let silent = silent_service(client, validating).await?;
+        let judges = |hook: &&Value| covers(hook, "", "nodes");
+        judged_by_webhook(
+            silent.as_deref(),
+            "Nodes of kubelets",
+            validating.iter().filter(judges),
+            checks,
+        );
         return Ok(());
     }
     policies_are_current(client, flavour(&arguments), checks).await
+}
+
+/// What is judged by the webhook, or what happens while nobody answers for it.
+fn judged_by_webhook<'a>(
+    silent: Option<&str>,
+    what: &str,
+    mut hooks: impl Iterator<Item = &'a Value>,
+    checks: &mut Checks,
+) {
+    let Some(service) = silent else {
+        checks.ok(
+            "admission",
+            format!("{what} are judged by the webhook when they come in"),
+        );
+        return;
+    };
+    let fails = hooks.any(|hook| hook.get("failurePolicy").and_then(Value::as_str) == Some("Fail"));
+    let meanwhile = if fails { "are kept out" } else { "come in unchecked" };
+    checks.add(
+        "admission",
+        Health::Warning,
+        format!("nobody answers the webhook, so {what} {meanwhile}: Service {service} has no ready endpoint"),
+        "it answers when a controller is available; `kubectl describe pods` in its namespace says what keeps them",
+    );
+}
+
+/// The Service behind the webhooks that nobody answers for. A webhook with an address of its own is not looked at.
+async fn silent_service(client: &Client, hooks: &[Value]) -> kube::Result<Option<String>> {
+    let service = hooks.iter().find_map(|hook| {
+        let text = |pointer: &str| hook.pointer(pointer).and_then(Value::as_str);
+        Some((
+            text("/clientConfig/service/namespace")?,
+            text("/clientConfig/service/name")?,
+        ))
+    });
+    let Some((namespace, name)) = service else {
+        return Ok(None);
+    };
+    let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), namespace);
+    let selector = format!("kubernetes.io/service-name={name}");
+    let slices = match slices.list(&ListParams::default().labels(&selector)).await {
+        Ok(slices) => slices,
+        // Who may not look does not know.
+        Err(kube::Error::Api(status)) if status.is_forbidden() || is_missing(&status) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let answers = slices
+        .iter()
+        .flat_map(|slice| &slice.endpoints)
+        // An endpoint that does not say otherwise is ready.
+        .any(|endpoint| endpoint.conditions.as_ref().and_then(|known| known.ready) != Some(false));
+    Ok((!answers).then(|| format!("{namespace}/{name}")))
 }
 
 /// The policies are what the controllers would make of the rules and pools.
@@ -80,6 +141,14 @@ async fn policies_are_current(client: &Client, flavour: Flavour, checks: &mut Ch
             Health::Warning,
             format!("rule {} requires what no policy can do: {}", left.rule, left.why),
             "reserve its machines with Berths, or install with --admission webhook",
+        );
+    }
+    if wanted.objects.is_empty() {
+        checks.add(
+            "admission",
+            Health::Note,
+            "there are no admission policies: no rule and no pool needs one",
+            "they come with the first controller that runs when there are rules or pools",
         );
     }
     for (kind, plural, name) in all_names() {
@@ -101,7 +170,7 @@ async fn policies_are_current(client: &Client, flavour: Flavour, checks: &mut Ch
                 "admission",
                 Health::Error,
                 format!("{kind} {name} is missing"),
-                "a controller with --admission policy makes it; before Kubernetes 1.36 install with --admission webhook",
+                "the first controller with --admission policy makes it; before Kubernetes 1.36 install with --admission webhook",
             );
             continue;
         };

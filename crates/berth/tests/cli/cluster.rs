@@ -217,17 +217,7 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
     assert_eq!(sick.exit, 1, "{sick}");
     assert_eq!(checks(&sick, "leader")[0].0, "error");
     assert!(sick.stdout.contains("run `berth install`"), "{sick}");
-    // The server was reached, and the status says what it does not have.
-    let bare = cluster.berth("status");
-    assert_eq!(bare.exit, 1, "{bare}");
-    assert!(bare.stderr.contains("Berth is not installed in this cluster"), "{bare}");
-    assert!(bare.stderr.contains("run `berth install`"), "{bare}");
-    assert!(
-        !bare.stderr.contains("ApiError") && !bare.stderr.contains("reach"),
-        "{bare}"
-    );
-    let nothing = cluster.berth("uninstall --dry-run");
-    assert_eq!(nothing.exit, 0, "{nothing}");
+    what_is_not_installed_is_said(&cluster);
 
     // Installing twice is as good as once, and OpenShift's own definitions stay as they are.
     let openshift = cluster
@@ -246,6 +236,8 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
         .get("crd machineconfigpools.machineconfiguration.openshift.io")
         .unwrap();
     assert_eq!(openshift["metadata"]["generation"], after["metadata"]["generation"]);
+
+    webhook::nobody_answers_yet(&cluster);
 
     // The controllers with exactly these rights, and the machines of a folder.
     let hooks = Hooks::take(&cluster);
@@ -298,6 +290,20 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
     ] {
         assert_eq!(cluster.get(gone), None, "{gone}");
     }
+}
+
+/// The server was reached, and the status says what it does not have.
+fn what_is_not_installed_is_said(cluster: &Cluster) {
+    let bare = cluster.berth("status");
+    assert_eq!(bare.exit, 1, "{bare}");
+    assert!(bare.stderr.contains("Berth is not installed in this cluster"), "{bare}");
+    assert!(bare.stderr.contains("run `berth install`"), "{bare}");
+    assert!(
+        !bare.stderr.contains("ApiError") && !bare.stderr.contains("reach"),
+        "{bare}"
+    );
+    let nothing = cluster.berth("uninstall --dry-run");
+    assert_eq!(nothing.exit, 0, "{nothing}");
 }
 
 /// The whole life on OpenShift's own types.

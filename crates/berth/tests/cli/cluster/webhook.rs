@@ -65,6 +65,50 @@ impl Hooks {
     }
 }
 
+/// The webhook is registered, and no controller has run: the doctor does not say that objects are judged.
+pub(super) fn nobody_answers_yet(cluster: &Cluster) {
+    let warned = |words: &str| {
+        let doctor = cluster.berth("doctor --approve -o json");
+        let found = checks(&doctor, "admission");
+        assert!(
+            found
+                .iter()
+                .any(|(health, text)| health == "warning" && text.contains(words)),
+            "{doctor}"
+        );
+        assert!(!found.iter().any(|(_, text)| text.contains("are judged")), "{doctor}");
+        doctor
+    };
+    let doctor = warned("nobody answers the webhook, so objects come in unchecked");
+    assert!(doctor.stdout.contains("the first controller"), "{doctor}");
+    let strict = cluster.berth("install --approve --image example.com/berth:1 --admission-failure fail");
+    assert_eq!(strict.exit, 0, "{strict}");
+    warned("nobody answers the webhook, so objects are kept out");
+    let lenient = cluster.berth("install --approve --image example.com/berth:1");
+    assert_eq!(lenient.exit, 0, "{lenient}");
+    // With an endpoint it is answered for.
+    let slice = |endpoints: &Value| {
+        cluster.apply(&json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "endpoints": endpoints,
+            "metadata": {
+                "name": "berth-webhook-1", "namespace": "berth-system",
+                "labels": {"kubernetes.io/service-name": "berth-webhook"},
+            },
+        }));
+    };
+    slice(&json!([{"addresses": ["10.9.9.9"], "conditions": {"ready": false}}]));
+    warned("come in unchecked");
+    slice(&json!([{"addresses": ["10.9.9.9"], "conditions": {"ready": true}}]));
+    let doctor = cluster.berth("doctor --approve -o json");
+    let judged = (
+        "ok".to_owned(),
+        "objects are judged by the webhook when they come in".to_owned(),
+    );
+    assert!(checks(&doctor, "admission").contains(&judged), "{doctor}");
+    let gone = cluster.kubectl("delete endpointslice berth-webhook-1 --namespace berth-system");
+    assert_eq!(gone.exit, 0, "{gone}");
+}
+
 fn rule(name: &str, pattern: &str) -> Value {
     json!({"apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": name},
         "spec": {"match": {"namePatterns": [pattern]}, "labels": {"example.com/site": "atl"}}})
