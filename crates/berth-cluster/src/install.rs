@@ -17,7 +17,8 @@ use crate::{
 };
 
 pub use cluster::{
-    PoolDefinitions, Removal, RemovalOptions, apply, has_mutating_policies, kept_certificate, pool_definitions, remove,
+    PoolDefinitions, Removal, RemovalOptions, apply, display_name, has_mutating_policies, kept_certificate,
+    pool_definitions, remove,
 };
 pub use rbac::{Right, rights};
 pub use webhooks::{RENEW_BEFORE, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE, judged};

@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use berth_cluster::is_missing_kind;
+use kube::core::Status;
 
 use crate::failure::Failure;
 
@@ -40,11 +41,20 @@ pub(crate) fn refused(what: &str, error: kube::Error) -> Failure {
             hint: None,
         },
         kube::Error::Api(status) => Failure::Refused {
-            hint: status
-                .is_forbidden()
-                .then(|| "an administrator of the cluster can do this".to_owned()),
+            hint: what_helps(&status).map(str::to_owned),
             message: format!("the API server refuses {what}: {}", status.message),
         },
         error => unreachable(error),
     }
+}
+
+/// A namespace on its way out forbids everything to everybody, whatever their rights.
+fn what_helps(status: &Status) -> Option<&'static str> {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    if causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating") {
+        return Some("the namespace is being deleted: wait until it is gone, and try again");
+    }
+    status
+        .is_forbidden()
+        .then_some("an administrator of the cluster can do this")
 }

@@ -47,6 +47,16 @@ fn api(client: &Client, object: &Value) -> (Api<DynamicObject>, String) {
     (api, text("/metadata/name").to_owned())
 }
 
+/// An object as people are told of it: `Kind/name`, or `Kind/namespace/name` where another namespace can have the same name.
+pub fn display_name(object: &Value) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (kind, name) = (text("/kind"), text("/metadata/name"));
+    match text("/metadata/namespace") {
+        "" => format!("{kind}/{name}"),
+        namespace => format!("{kind}/{namespace}/{name}"),
+    }
+}
+
 fn resource(api_version: &str, kind: &str) -> ApiResource {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let gvk = GroupVersionKind::gvk(group, version, kind);
@@ -117,7 +127,7 @@ pub async fn kept_certificate(client: &Client, namespace: &str) -> kube::Result<
 /// What was taken away, and what stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Removal {
-    /// What was taken away, as `Kind/name`.
+    /// What was taken away, as `Kind/name`, or `Kind/namespace/name` in a namespace.
     pub removed: Vec<String>,
     /// What stays, as sentences.
     pub left: Vec<String>,
@@ -281,13 +291,12 @@ async fn delete_definition(client: &Client, name: &str, dry_run: bool, removal: 
 
 async fn delete(client: &Client, object: &Value, dry_run: bool, removal: &mut Removal) -> kube::Result<()> {
     let (api, name) = api(client, object);
-    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
     let parameters = DeleteParams {
         dry_run,
         ..DeleteParams::background()
     };
     match api.delete(&name, &parameters).await {
-        Ok(_) => removal.removed.push(format!("{kind}/{name}")),
+        Ok(_) => removal.removed.push(display_name(object)),
         Err(kube::Error::Api(status)) if is_missing(&status) => {}
         Err(error) => return Err(error),
     }

@@ -5,7 +5,7 @@ use berth_cluster::{
     connect,
     install::{
         Admission, InstallMode, InstallOptions, PoolDefinitions, RENEW_BEFORE, Removal, RemovalOptions,
-        ServingCertificate, WEBHOOK_SERVICE, apply, has_mutating_policies, kept_certificate, manifests,
+        ServingCertificate, WEBHOOK_SERVICE, apply, display_name, has_mutating_policies, kept_certificate, manifests,
         pool_definitions, remove,
     },
 };
@@ -51,7 +51,7 @@ pub(crate) fn install(args: &InstallArgs, printer: &mut Printer<'_>) -> Result<E
         };
         let mut names = Vec::new();
         for object in manifests(&options(args, admission, definitions, certificate)) {
-            let name = name(&object);
+            let name = display_name(&object);
             apply(&client, &object, false)
                 .await
                 .map_err(|error| refused(&name, error))?;
@@ -174,11 +174,6 @@ fn period(parameters: &mut CertificateParams) {
     parameters.not_after = day(end);
 }
 
-fn name(object: &Value) -> String {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    format!("{}/{}", text("/kind"), text("/metadata/name"))
-}
-
 /// What would be applied: YAML documents for people, a list of kubectl's kind for programs.
 struct Manifests(Vec<Value>);
 
@@ -195,7 +190,7 @@ impl Report for Manifests {
     }
 
     fn names(&self) -> Vec<String> {
-        self.0.iter().map(name).collect()
+        self.0.iter().map(display_name).collect()
     }
 }
 

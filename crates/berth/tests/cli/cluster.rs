@@ -290,6 +290,11 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
     ] {
         assert_eq!(cluster.get(gone), None, "{gone}");
     }
+    // Nothing ends a namespace here, so it stays on its way out.
+    let early = cluster.berth("install --image example.com/berth:1");
+    assert_eq!(early.exit, 1, "{early}");
+    assert!(early.stderr.contains("wait until it is gone"), "{early}");
+    assert!(!early.stderr.contains("administrator"), "{early}");
 }
 
 /// The server was reached, and the status says what it does not have.
@@ -415,9 +420,16 @@ fn an_installation_can_be_printed_without_a_cluster() {
     assert!(printed.stdout.contains("failurePolicy: Ignore"));
     let names = crate::run::line("install --dry-run -o name");
     assert!(
-        names.stdout.lines().any(|name| name == "Deployment/berth-controller"),
+        names
+            .stdout
+            .lines()
+            .any(|name| name == "Deployment/berth-system/berth-controller"),
         "{names}"
     );
+    let different: std::collections::BTreeSet<&str> = names.stdout.lines().collect();
+    assert_eq!(different.len(), names.stdout.lines().count(), "{names}");
+    assert!(different.contains("Role/kube-node-lease/berth-controller"), "{names}");
+    assert!(different.contains("ClusterRole/berth-controller"), "{names}");
     let list = crate::run::line("install --dry-run -o json").json();
     assert_eq!(list["kind"], "List");
     assert_eq!(list["items"].as_array().unwrap().len(), names.stdout.lines().count());
