@@ -49,8 +49,8 @@ pub(crate) const REVIEWS: [(&str, &str, &str, bool); 5] = [
 pub(crate) fn version() -> Value {
     json!({
         "major": "1",
-        "minor": "33",
-        "gitVersion": concat!("v1.33.0+berth-", env!("CARGO_PKG_VERSION")),
+        "minor": "36",
+        "gitVersion": concat!("v1.36.4+berth-", env!("CARGO_PKG_VERSION")),
         "gitCommit": "0000000000000000000000000000000000000000",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",

@@ -320,7 +320,7 @@ fn status(name: &str, now: &str) -> Value {
             "kernelVersion": "6.12.0-simulated",
             "osImage": "Simulated Linux",
             "containerRuntimeVersion": "simulated://1",
-            "kubeletVersion": "v1.33.0-simulated",
+            "kubeletVersion": "v1.36.4-simulated",
             "kubeProxyVersion": "",
             "operatingSystem": "linux",
             "architecture": "amd64",
