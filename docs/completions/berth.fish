@@ -841,11 +841,11 @@ complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subc
 complete -c berth -n "__fish_berth_using_subcommand egress; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c berth -n "__fish_berth_using_subcommand up" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable. Without it, the example that is inside the program' -r -F
 complete -c berth -n "__fish_berth_using_subcommand up" -l machines -d 'How many machines boot: fewer than the site has, or more, which get Berths in the pool worker' -r
-complete -c berth -n "__fish_berth_using_subcommand up" -l scenario -d 'Play a scenario on simulated machines, print its transcript and end' -r -F
+complete -c berth -n "__fish_berth_using_subcommand up" -l scenario -d 'Play a scenario on the site, print its transcript and end' -r -F
 complete -c berth -n "__fish_berth_using_subcommand up" -l port -d 'Port of the embedded API on 127.0.0.1; 0 takes any free one' -r
 complete -c berth -n "__fish_berth_using_subcommand up" -l data-dir -d 'Folder that keeps the cluster\'s objects; without it they are gone at the end' -r -F
 complete -c berth -n "__fish_berth_using_subcommand up" -l speed -d 'How many seconds pass for the machines in one second' -r
-complete -c berth -n "__fish_berth_using_subcommand up" -l without-berth -d 'Also count what the same machines cost when they are labelled after they joined'
+complete -c berth -n "__fish_berth_using_subcommand up" -l without-berth -d 'Also count what the same machines cost when they are labelled after they joined; a scenario is played without Berth'
 complete -c berth -n "__fish_berth_using_subcommand up" -l plain -d 'Print lines instead of a picture, also on a terminal'
 complete -c berth -n "__fish_berth_using_subcommand up" -l once -d 'End when all machines are in their places'
 complete -c berth -n "__fish_berth_using_subcommand up" -s h -l help -d 'Print help (see more with \'--help\')'
