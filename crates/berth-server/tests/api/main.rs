@@ -29,3 +29,5 @@ mod rendering;
 mod routes;
 #[cfg(test)]
 mod staging;
+#[cfg(test)]
+mod tasks;
