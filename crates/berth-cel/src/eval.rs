@@ -298,21 +298,7 @@ impl<'a> Evaluation<'a> {
 
     /// `&&` and `||`: one operand can decide whatever becomes of the others.
     fn logic(&mut self, operands: &[Expr], deciding: bool) -> Outcome {
-        let mut failed = None;
-        for operand in operands {
-            match self.value(operand) {
-                Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
-                Ok(Value::Bool(_)) => {}
-                Ok(_) => {
-                    failed.get_or_insert_with(EvalError::no_overload);
-                }
-                Err(error) if error.kind() == EvalErrorKind::Cost => return Err(error),
-                Err(error) => {
-                    failed.get_or_insert(error);
-                }
-            }
-        }
-        failed.map_or(Ok(Value::Bool(!deciding)), Err)
+        decided(deciding, operands.iter().map(|operand| self.value(operand)))
     }
 
     /// The value of an item that may be marked with `?`; `None` if it is left out.
@@ -424,21 +410,8 @@ impl<'a> Evaluation<'a> {
 
     /// `all` and `exists`: one element can decide whatever becomes of the others.
     fn quantified(&mut self, it: &Comprehension, elements: &[(Value, Option<Value>)], deciding: bool) -> Outcome {
-        let mut failed = None;
-        for element in elements {
-            match self.within(it, element, &it.body) {
-                Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
-                Ok(Value::Bool(_)) => {}
-                Ok(_) => {
-                    failed.get_or_insert_with(EvalError::no_overload);
-                }
-                Err(error) if error.kind() == EvalErrorKind::Cost => return Err(error),
-                Err(error) => {
-                    failed.get_or_insert(error);
-                }
-            }
-        }
-        failed.map_or(Ok(Value::Bool(!deciding)), Err)
+        let outcomes = elements.iter().map(|element| self.within(it, element, &it.body));
+        decided(deciding, outcomes)
     }
 
     fn gathered(&mut self, it: &Comprehension, elements: Vec<(Value, Option<Value>)>) -> Outcome {
@@ -534,4 +507,24 @@ fn at(list: &List, index: &Value) -> Result<Option<Value>, EvalError> {
 
 fn shown(value: &Value) -> String {
     functions::text_of(value).unwrap_or_default()
+}
+
+/// The first value that decides, whatever else fails; without one, the first failure; without that, the other value. Nothing goes
+/// on when the budget is spent.
+fn decided(deciding: bool, outcomes: impl Iterator<Item = Outcome>) -> Outcome {
+    let mut failed = None;
+    for outcome in outcomes {
+        match outcome {
+            Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
+            Ok(Value::Bool(_)) => {}
+            Ok(_) => {
+                failed.get_or_insert_with(EvalError::no_overload);
+            }
+            Err(error) if error.kind() == EvalErrorKind::Cost => return Err(error),
+            Err(error) => {
+                failed.get_or_insert(error);
+            }
+        }
+    }
+    failed.map_or(Ok(Value::Bool(!deciding)), Err)
 }
