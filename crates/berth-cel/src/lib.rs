@@ -28,6 +28,7 @@ mod value;
 pub use error::{EvalError, EvalErrorKind, SyntaxError};
 pub use eval::{Names, NoNames};
 pub use functions::{Format, Quantity, Url};
+pub use parser::is_reserved;
 pub use program::Program;
 pub use re2::compile as pattern;
 pub use types::{ObjectType, Type};

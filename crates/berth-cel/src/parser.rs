@@ -20,6 +20,7 @@ const DEEPEST: usize = 120;
 const OPERAND: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, \
                        BYTES, IDENTIFIER}";
 
+/// Words that are kept for later and name nothing.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -39,6 +40,11 @@ const RESERVED: [&str; 17] = [
     "void",
     "while",
 ];
+
+/// Whether a word means something in the language, or is kept for it, so that no field can be named by it as it is.
+pub fn is_reserved(word: &str) -> bool {
+    ["true", "false", "null", "in"].contains(&word) || RESERVED.contains(&word)
+}
 
 /// An expression, and the names in it that macros do not bind.
 pub(crate) struct Parsed {

@@ -3,39 +3,14 @@
 use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use berth_cel::{Key, List, Type as CelType, Value};
+use berth_cel::{Key, List, Type as CelType, Value, is_reserved};
 use serde_json::Value as Json;
 
 use crate::schema::{ListKind, Schema, Type};
 
-/// Words of the language that no field can be named by.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-
 /// A field's name in expressions; `None` for names that have none.
 fn escaped(name: &str) -> Option<String> {
-    if RESERVED.contains(&name) {
+    if is_reserved(name) {
         return Some(format!("__{name}__"));
     }
     let legal = |character: char| character.is_ascii_alphanumeric() || "_.-/".contains(character);
