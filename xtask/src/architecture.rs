@@ -1,6 +1,7 @@
 //! The invariants of `docs/ARCHITECTURE.md` that a program can check.
 
 mod dependencies;
+mod features;
 mod pages;
 mod sources;
 
@@ -11,6 +12,7 @@ use anyhow::{Result, bail};
 use crate::workspace::Workspace;
 
 pub use dependencies::dependency_violations;
+pub use features::feature_violations;
 pub use pages::page_violations;
 pub use sources::source_violations;
 
@@ -32,6 +34,7 @@ impl fmt::Display for Violation {
 /// Runs all checks and lists what they find.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let mut violations = dependency_violations(workspace)?;
+    violations.extend(feature_violations(workspace)?);
     violations.extend(source_violations(workspace)?);
     violations.extend(page_violations(workspace)?);
     if violations.is_empty() {

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-pub use architecture::{Violation, dependency_violations, page_violations, source_violations};
+pub use architecture::{Violation, dependency_violations, feature_violations, page_violations, source_violations};
 pub use workspace::Workspace;
 
 /// Reads the command line, does the chore, and turns the result into an exit code.

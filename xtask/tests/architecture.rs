@@ -1,6 +1,6 @@
 //! The workspace keeps the rules that `docs/ARCHITECTURE.md` states.
 
-use xtask::{Violation, Workspace, dependency_violations, page_violations, source_violations};
+use xtask::{Violation, Workspace, dependency_violations, feature_violations, page_violations, source_violations};
 
 fn assert_none(violations: &[Violation]) {
     let list: Vec<String> = violations.iter().map(Violation::to_string).collect();
@@ -11,6 +11,12 @@ fn assert_none(violations: &[Violation]) {
 fn crates_use_only_what_they_may_use() {
     let workspace = Workspace::find().unwrap();
     assert_none(&dependency_violations(&workspace).unwrap());
+}
+
+#[test]
+fn the_test_command_and_the_tests_share_what_is_compiled() {
+    let workspace = Workspace::find().unwrap();
+    assert_none(&feature_violations(&workspace).unwrap());
 }
 
 #[test]
