@@ -11,11 +11,14 @@ use crate::Finding;
 
 /// Reads a typed config and reports, for each key that the type does not
 /// know, its path.
-pub(crate) fn read<T: DeserializeOwned>(json: &Value, mut unknown: impl FnMut(String)) -> Result<T, Finding> {
+///
+/// The callbacks are trait objects, because every closure type would compile
+/// the readers of the whole config again.
+pub(crate) fn read<T: DeserializeOwned>(json: &Value, unknown: &mut dyn FnMut(String)) -> Result<T, Finding> {
     let mut track = serde_path_to_error::Track::new();
     let deserializer = serde_path_to_error::Deserializer::new(json, &mut track);
-    let mut ignored = |path: serde_ignored::Path<'_>| unknown(ignored_path(&path));
-    let read = serde_ignored::deserialize(deserializer, &mut ignored);
+    let ignored: &mut dyn FnMut(serde_ignored::Path<'_>) = &mut |path| unknown(ignored_path(&path));
+    let read = serde_ignored::deserialize(deserializer, ignored);
     read.map_err(|error: serde_json::Error| Finding::error(error_path(&track.path()), error.to_string()))
 }
 

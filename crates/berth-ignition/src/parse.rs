@@ -75,11 +75,11 @@ fn read_as<T: DeserializeOwned + Serialize>(
     json: &Value,
     findings: &mut Vec<Finding>,
 ) -> Result<v3_5::Config, Finding> {
-    let typed: T = json::read(json, |path| findings.push(unknown_key(path)))?;
+    let typed: T = json::read(json, &mut |path| findings.push(unknown_key(path)))?;
     let mut carried = serde_json::to_value(typed).map_err(|error| Finding::error("$", error.to_string()))?;
     json::prune(&mut carried);
     // What an old version knows every newer one knows too, so nothing is lost.
-    json::read(&carried, |_| {})
+    json::read(&carried, &mut |_| {})
 }
 
 pub(crate) fn unknown_key(path: String) -> Finding {

@@ -150,7 +150,7 @@ pub(crate) fn mask_special_bits(config: &mut Config) {
 
 /// Reads the newest types from JSON that this crate has written.
 fn read_newest(json: &Value) -> Result<v3_5::Config, Finding> {
-    json::read(json, |_| {})
+    json::read(json, &mut |_| {})
 }
 
 #[cfg(test)]

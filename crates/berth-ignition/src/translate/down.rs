@@ -20,7 +20,7 @@ pub(super) fn step<T: DeserializeOwned + Serialize>(
         .and_then(|version| version.parse().ok())
         .unwrap_or(SpecVersion::LATEST);
     let mut lost = None;
-    let older: T = json::read(newer, |path| {
+    let older: T = json::read(newer, &mut |path| {
         let default = json::at(newer, &path).is_none_or(|value| is_default(&path, value));
         if lost.is_none() && !default {
             lost = Some(path);

@@ -20,7 +20,7 @@ type Placed<T> = (usize, T);
 
 /// Reads a config of spec 2.2.
 pub(crate) fn read_v2(json: &Value, findings: &mut Vec<Finding>) -> Result<Config, Finding> {
-    let old: v2::Config = json::read(json, |path| findings.push(unknown_key(path)))?;
+    let old: v2::Config = json::read(json, &mut |path| findings.push(unknown_key(path)))?;
     let mut refusals = refusals(&old);
     if let Some(last) = refusals.pop() {
         findings.append(&mut refusals);
