@@ -16,6 +16,8 @@ mod fuzz;
 mod generate;
 mod node;
 mod steps;
+mod supply;
+mod test_run;
 mod test_totals;
 mod tools;
 mod workspace;

@@ -3,18 +3,14 @@
 //! A later check is one more entry in [`STEPS`]. A step that cannot run on this machine is left out and named in the
 //! closing lines; a step that fails ends the run.
 
-use std::{
-    io::{self, BufRead as _, BufReader, Write},
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
     architecture, e2e,
     envtest::{self, Provided},
-    fuzz, generate, node,
+    fuzz, generate, node, supply, test_run,
     test_totals::TestTotals,
     tools::{
         self, CLOUD_INIT, CONTAINERD, COREOS_INSTALLER, ETCD, HAPROXY, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD,
@@ -44,8 +40,8 @@ pub(crate) struct Step {
 enum Action {
     /// A cargo command, with further environment.
     Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
-    /// A cargo command whose `test result:` lines are counted.
-    CargoTest(&'static [&'static str]),
+    /// All tests, counted.
+    Tests,
     /// A check that is part of this program.
     Function(fn(&Workspace) -> Result<()>),
     /// A check that finds out itself whether it can run here; its answer is the reason if it cannot.
@@ -65,6 +61,27 @@ pub(crate) const STEPS: &[Step] = &[
         name: "architecture",
         why: "crates use only what they may use, files stay readable, the map is complete",
         action: Action::Function(architecture::check),
+        needs: &[],
+        better_with: &[],
+    },
+    Step {
+        name: "licences",
+        why: "what Berth is built from may be used and comes from crates.io",
+        action: Action::Function(supply::licences),
+        needs: &[],
+        better_with: &[],
+    },
+    Step {
+        name: "yanked",
+        why: "no version in the lock file was withdrawn",
+        action: Action::Possible(supply::yanked),
+        needs: &[],
+        better_with: &[],
+    },
+    Step {
+        name: "advisories",
+        why: "nothing that Berth is built from has a known vulnerability",
+        action: Action::Possible(supply::advisories),
         needs: &[],
         better_with: &[],
     },
@@ -127,7 +144,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "tests",
         why: "all tests of all crates pass",
-        action: Action::CargoTest(&["test", "--workspace", "--locked", "--no-fail-fast"]),
+        action: Action::Tests,
         needs: &[],
         better_with: &[
             CONTAINERD,
@@ -222,14 +239,11 @@ impl Step {
                 }
                 Ok(true)
             }
-            Action::CargoTest(arguments) => {
-                let mut command = workspace.cargo();
-                command.args(arguments);
+            Action::Tests => {
                 let mut complete = self.better_with.iter().all(Tool::is_installed);
+                let mut environment = Vec::new();
                 match envtest::provide(workspace, &|line| println!("{line}"))? {
-                    Provided::Programs(programs) => {
-                        command.envs(envtest::environment(&programs));
-                    }
+                    Provided::Programs(programs) => environment = envtest::environment(&programs),
                     Provided::Not(reason) => {
                         complete = false;
                         report
@@ -238,15 +252,15 @@ impl Step {
                     }
                 }
                 if complete {
-                    command.env(REQUIRE_TOOLS, "1");
+                    environment.push((REQUIRE_TOOLS, "1".into()));
                 }
-                let totals = report.totals.get_or_insert_default();
-                let success = run_counting(&mut command, io::stdout(), totals)?;
-                if !success || totals.failed > 0 {
-                    bail!("`cargo {}` found failures", arguments.join(" "));
+                let outcome = test_run::run(workspace, &environment)?;
+                report.totals = Some(outcome.totals);
+                if !outcome.failed.is_empty() || outcome.totals.failed > 0 {
+                    bail!("failures in: {}", outcome.failed.join(", "));
                 }
-                if totals.passed == 0 {
-                    bail!("`cargo {}` ran no test at all", arguments.join(" "));
+                if outcome.totals.passed == 0 {
+                    bail!("no test ran");
                 }
                 Ok(true)
             }
@@ -259,26 +273,6 @@ impl Step {
             }
         }
     }
-}
-
-/// Runs a test command, passes its output through unchanged, and adds its figures to `totals`.
-fn run_counting(command: &mut Command, mut to: impl Write, totals: &mut TestTotals) -> Result<bool> {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cargo cannot be started")?;
-    let mut output = BufReader::new(child.stdout.take().context("cargo has no output")?);
-    let mut line = Vec::new();
-    // By bytes, because a test may print what is not UTF-8.
-    while output.read_until(b'\n', &mut line)? > 0 {
-        to.write_all(&line)?;
-        to.flush()?;
-        if let Some(result) = TestTotals::from_line(&String::from_utf8_lossy(&line)) {
-            *totals += result;
-        }
-        line.clear();
-    }
-    Ok(child.wait()?.success())
 }
 
 impl Report {
@@ -364,7 +358,7 @@ mod tests {
     fn steps_have_distinct_names_and_the_tests_come_last() {
         let names: BTreeSet<&str> = STEPS.iter().map(|step| step.name).collect();
         assert_eq!(names.len(), STEPS.len());
-        assert!(matches!(STEPS.last().unwrap().action, Action::CargoTest(_)));
+        assert!(matches!(STEPS.last().unwrap().action, Action::Tests));
     }
 
     #[test]
@@ -378,22 +372,6 @@ mod tests {
                 tool.program
             );
         }
-    }
-
-    #[test]
-    fn output_is_counted_over_all_lines() {
-        let mut totals = TestTotals::default();
-        let mut command = Command::new("sh");
-        command.args([
-            "-c",
-            "printf 'test result: ok. 2 passed; 0 failed; 0 ignored\n\\377\n'; \
-             printf 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; exit 101",
-        ]);
-        let mut passed_on = Vec::new();
-        assert!(!run_counting(&mut command, &mut passed_on, &mut totals).unwrap());
-        assert!(passed_on.ends_with(b"1 failed; 0 ignored"));
-        assert!(passed_on.contains(&0o377));
-        assert_eq!(summary(totals), "3 passed, 1 failed");
     }
 
     #[test]

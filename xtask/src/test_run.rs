@@ -1,0 +1,247 @@
+//! Runs the tests of the workspace, several test programs at a time.
+//!
+//! `cargo test` runs one program after the other. Many of ours wait for a kubelet, a lease or a database, and leave the
+//! machine idle meanwhile.
+
+use std::{
+    collections::VecDeque,
+    ffi::OsString,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Instant,
+};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use crate::{test_totals::TestTotals, workspace::Workspace};
+
+/// How many test programs run at a time; each runs as many tests at a time as the machine has cores.
+const AT_A_TIME: usize = 2;
+
+/// Programs that take long are started first, so that none of them runs alone at the end.
+const SLOW: &[&str] = &["cluster", "cli", "engine", "api"];
+
+/// One program that `cargo test --no-run` built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Program {
+    /// The name of the target, as in `cargo test --test NAME`.
+    target: String,
+    /// The folder of its package, where cargo starts it.
+    folder: PathBuf,
+    executable: PathBuf,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// Figures of all programs and of the documentation examples.
+    pub(crate) totals: TestTotals,
+    /// The programs that ended with a failure.
+    pub(crate) failed: Vec<String>,
+}
+
+/// Builds all test programs, runs them and the documentation examples, and adds up the figures.
+pub(crate) fn run(workspace: &Workspace, environment: &[(&'static str, OsString)]) -> Result<Outcome> {
+    let programs = in_order(build(workspace)?);
+    if programs.is_empty() {
+        bail!("cargo built no test program");
+    }
+    let queue = Mutex::new(VecDeque::from(programs));
+    let outcome = Mutex::new(Outcome::default());
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_A_TIME)
+            .map(|_| scope.spawn(|| work(&queue, &outcome, environment)))
+            .collect();
+        workers.into_iter().try_for_each(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|_| bail!("a thread that runs tests failed"))
+        })
+    })?;
+    let mut outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+
+    let mut examples = workspace.cargo();
+    examples
+        .args(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"])
+        .envs(environment.iter().map(|(name, value)| (name, value)));
+    let ran = capture(&mut examples)?;
+    outcome.add("documentation examples", &ran)?;
+    Ok(outcome)
+}
+
+fn work(
+    queue: &Mutex<VecDeque<Program>>,
+    outcome: &Mutex<Outcome>,
+    environment: &[(&'static str, OsString)],
+) -> Result<()> {
+    loop {
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some(program) = next else {
+            return Ok(());
+        };
+        let mut command = Command::new(&program.executable);
+        command
+            .current_dir(&program.folder)
+            .env("CARGO_MANIFEST_DIR", &program.folder)
+            .envs(environment.iter().map(|(name, value)| (name, value)));
+        let ran = capture(&mut command).with_context(|| format!("{} cannot be run", program.executable.display()))?;
+        outcome
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(&program.to_string(), &ran)?;
+    }
+}
+
+/// What one program printed and how it ended.
+#[derive(Debug)]
+struct Ran {
+    output: Vec<u8>,
+    success: bool,
+    seconds: f64,
+}
+
+/// Both streams together, in the order in which they were written.
+fn capture(command: &mut Command) -> Result<Ran> {
+    let start = now();
+    let (mut reader, writer) = io::pipe().context("cannot make a pipe")?;
+    command
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone().context("cannot share a pipe")?)
+        .stderr(writer);
+    let mut child = command.spawn().context("cannot start it")?;
+    // The command keeps its ends of the pipe open; the reader would wait for them.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut output = Vec::new();
+    reader.read_to_end(&mut output).context("cannot read its output")?;
+    let status = child.wait().context("cannot wait for it")?;
+    Ok(Ran {
+        output,
+        success: status.success(),
+        seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+impl Outcome {
+    /// Prints what a program said and counts it.
+    fn add(&mut self, name: &str, ran: &Ran) -> Result<()> {
+        let mut to = io::stdout().lock();
+        writeln!(to, "\n     Ran {name} ({:.1} s)", ran.seconds)?;
+        to.write_all(&ran.output)?;
+        to.flush()?;
+        let mut figures = 0;
+        for line in String::from_utf8_lossy(&ran.output).lines() {
+            if let Some(result) = TestTotals::from_line(line) {
+                self.totals += result;
+                figures += 1;
+            }
+        }
+        // A program that ends before its figures has not run its tests, whatever its exit code says.
+        if !ran.success || figures == 0 {
+            self.failed.push(name.to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let package = self.folder.file_name().unwrap_or_default().to_string_lossy();
+        write!(f, "{package} {}", self.target)
+    }
+}
+
+/// Builds every test program and lists them.
+fn build(workspace: &Workspace) -> Result<Vec<Program>> {
+    let output = workspace
+        .cargo()
+        .args(["test", "--workspace", "--locked", "--no-run"])
+        .args(["--message-format", "json-render-diagnostics"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo cannot be started")?;
+    if !output.status.success() {
+        bail!("the tests do not build ({})", output.status);
+    }
+    Ok(programs(&String::from_utf8_lossy(&output.stdout)))
+}
+
+fn programs(messages: &str) -> Vec<Program> {
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["reason"] == "compiler-artifact" && message["profile"]["test"] == true)
+        .filter_map(|message| {
+            Some(Program {
+                target: message["target"]["name"].as_str()?.to_owned(),
+                folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
+                executable: PathBuf::from(message["executable"].as_str()?),
+            })
+        })
+        .collect()
+}
+
+fn in_order(mut programs: Vec<Program>) -> Vec<Program> {
+    let rank = |program: &Program| {
+        SLOW.iter()
+            .position(|name| *name == program.target)
+            .unwrap_or(SLOW.len())
+    };
+    programs.sort_by_key(rank);
+    programs
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a program took is for the reader; nothing is decided from it"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Ran {
+        capture(Command::new("sh").args(["-c", script])).unwrap()
+    }
+
+    #[test]
+    fn test_programs_are_read_from_the_messages_of_cargo() {
+        let messages = r#"
+{"reason":"compiler-artifact","manifest_path":"/w/crates/a/Cargo.toml","target":{"name":"a"},"profile":{"test":false},"executable":null}
+{"reason":"compiler-artifact","manifest_path":"/w/crates/a/Cargo.toml","target":{"name":"a"},"profile":{"test":true},"executable":"/t/a-1"}
+not a message
+{"reason":"compiler-artifact","manifest_path":"/w/crates/berth/Cargo.toml","target":{"name":"cli"},"profile":{"test":true},"executable":"/t/cli-1"}
+{"reason":"build-finished","success":true}
+"#;
+        let programs = in_order(programs(messages));
+        let names: Vec<String> = programs.iter().map(Program::to_string).collect();
+        assert_eq!(names, ["berth cli", "a a"]);
+        assert_eq!(programs[1].folder, Path::new("/w/crates/a"));
+        assert_eq!(programs[1].executable, Path::new("/t/a-1"));
+    }
+
+    #[test]
+    fn figures_of_all_programs_are_added_up() {
+        let mut outcome = Outcome::default();
+        let good = shell("printf 'test result: ok. 2 passed; 0 failed; 0 ignored\n\\377\n'");
+        outcome.add("good", &good).unwrap();
+        let bad = shell("echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored' >&2; exit 101");
+        assert!(bad.output.ends_with(b"0 ignored\n"), "both streams are kept");
+        outcome.add("bad", &bad).unwrap();
+        assert_eq!((outcome.totals.passed, outcome.totals.failed), (3, 1));
+        assert_eq!(outcome.failed, ["bad"]);
+    }
+
+    #[test]
+    fn a_program_without_figures_has_failed() {
+        let mut outcome = Outcome::default();
+        outcome.add("silent", &shell("true")).unwrap();
+        assert_eq!(outcome.failed, ["silent"]);
+    }
+}
