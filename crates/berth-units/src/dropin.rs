@@ -168,8 +168,12 @@ pub fn seed_labels(environment: &Environment) -> LabelSet {
     let Some(variable) = environment.variables().get(SEED_VARIABLE) else {
         return LabelSet::new();
     };
-    let unquoted = variable.value.replace(['"', '\''], "");
-    NodeLabels::parse([unquoted]).valid()
+    read_seed_labels(&variable.value).valid()
+}
+
+/// The labels in a value of [`SEED_VARIABLE`], without the quotes that the scripts' shell takes away.
+pub fn read_seed_labels(value: &str) -> NodeLabels {
+    NodeLabels::parse([value.replace(['"', '\''], "")])
 }
 
 /// Splits labels into those that the flavour's kubelet takes as a flag and those that would stop it.
@@ -234,8 +238,10 @@ fn own_name(unit: &EffectiveUnit) -> Result<&'static str, DropInError> {
     Ok(name)
 }
 
-/// Takes away overrides that only run, through a shell, the command that they replaced.
-fn see_through(unit: &mut EffectiveUnit) -> Vec<String> {
+/// Takes away overrides that only run, through a shell, the command that they replaced, and says which.
+///
+/// The first-boot scripts that Berth replaces work that way: `ExecStart=bash -c "${ORIG_EXECSTART}"`.
+pub fn see_through(unit: &mut EffectiveUnit) -> Vec<String> {
     let mut notes = Vec::new();
     loop {
         let found = match unit.list("Service", "ExecStart").as_slice() {

@@ -27,7 +27,8 @@ mod words;
 pub use check::{KubeletFacts, KubeletRefusal, LabelFact, LostLabel, Stopper, check_kubelet_unit, lost_labels};
 pub use diagnostic::{Place, Severity, UnitDiagnostic};
 pub use dropin::{
-    DROP_IN_NAME, DropIn, DropInError, DropInRequest, LATE_DROP_IN_NAME, LeftOut, SEED_VARIABLE, drop_in, seed_labels,
+    DROP_IN_NAME, DropIn, DropInError, DropInRequest, LATE_DROP_IN_NAME, LeftOut, SEED_VARIABLE, drop_in,
+    read_seed_labels, see_through, seed_labels,
 };
 pub use effective::{
     Content, EffectiveUnit, EnvFileContent, FileDiagnostic, KeyKind, LoadState, SEARCH_PATH, Setting, Source,

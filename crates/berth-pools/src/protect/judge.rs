@@ -1,7 +1,7 @@
 //! The rules for lists of labels, wherever they stand.
 
 use berth_labels::{Flavour, Label, LabelSet, NodeLabels, Writer, permission};
-use berth_units::{EnvFile, KubeletCommand, LABELS_PATH, LabelsFile, SEED_VARIABLE};
+use berth_units::{EnvFile, KubeletCommand, LABELS_PATH, LabelsFile, SEED_VARIABLE, read_seed_labels};
 
 use super::{
     ProtectFinding, ProtectKind, ProtectedLabels,
@@ -224,8 +224,10 @@ impl<'a> Judge<'a> {
 
     /// Judges what a variable brings into the kubelet's command line.
     pub(super) fn variable(&mut self, piece: &Piece<'_>, line: usize, name: &str, value: &str) {
-        if name == LABELS_VARIABLE || name == SEED_VARIABLE {
+        if name == LABELS_VARIABLE {
             self.flag_labels(piece, line, &NodeLabels::parse([value]));
+        } else if name == SEED_VARIABLE {
+            self.flag_labels(piece, line, &read_seed_labels(value));
         } else if value.contains("--") {
             let words = value.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
             let arguments: Vec<_> = std::iter::once("kubelet").chain(words).collect();

@@ -90,6 +90,46 @@ fn openshifts_own_files_are_fine() {
     assert_eq!(findings(&[]), []);
 }
 
+/// The machine configs of the procedure that Berth replaces, as people have them.
+fn seed_configs(labels: &str) -> Vec<MachineConfig> {
+    let infra = "[Service]\nExecStartPre=/usr/local/bin/extractExecStart %n /%t/%N-execstart.env ORIG_EXECSTART\n\
+        ExecStartPre=/usr/local/bin/addExtraLabels /%t/%N-execstart.env\nEnvironmentFile=-/%t/%N-execstart.env\n\
+        ExecStart=\nExecStart=bash -c \"${ORIG_EXECSTART}\"\n";
+    let variable = format!("[Service]\nEnvironment=\"FIRST_BOOT_ONLY_KUBELET_NODE_EXTRA_LABELS={labels}\"\n");
+    vec![
+        with_drop_in("90-kubelet-extra-labels", "20-extra-labels-infra.conf", infra),
+        with_drop_in("91-extra-labels", "30-extra-labels.conf", &variable),
+    ]
+}
+
+#[test]
+fn the_first_boot_scripts_that_berth_replaces_are_fine() {
+    let mut configs = seed_configs("example.com/pool=edge,example.com/site=\\\"s1\\\"");
+    assert_eq!(short(&configs), Vec::<String>::new(), "the unit is the distribution's");
+    configs.push(with_unit("01-kubelet", OPENSHIFT_UNIT));
+    assert_eq!(short(&configs), Vec::<String>::new(), "beside OpenShift's unit");
+    let plain = "[Service]\nExecStart=/usr/bin/kubelet --node-labels=a=b\n";
+    configs.push(with_unit("02-kubelet", plain));
+    assert_eq!(
+        short(&configs),
+        Vec::<String>::new(),
+        "the scripts add the labels to a plain unit"
+    );
+}
+
+#[test]
+fn the_first_boot_scripts_must_have_the_pools_labels_where_nothing_else_brings_them() {
+    let mut configs = seed_configs("example.com/pool=edge");
+    let plain = "[Service]\nExecStart=/usr/bin/kubelet --node-labels=a=b\n";
+    configs.push(with_unit("01-kubelet", plain));
+    assert_eq!(short(&configs), ["01-kubelet kubelet.service:2 drops-labels"]);
+    let other = seed_configs("example.com/pool=core");
+    assert_eq!(
+        short(&other),
+        ["91-extra-labels kubelet.service.d/30-extra-labels.conf:2 overrides-label"]
+    );
+}
+
 #[test]
 fn kubeadms_own_drop_in_is_fine() {
     let text = "[Service]\nEnvironment=\"KUBELET_KUBECONFIG_ARGS=--kubeconfig=/etc/kubernetes/kubelet.conf\"\n\

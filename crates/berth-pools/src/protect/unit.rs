@@ -1,9 +1,9 @@
 //! The kubelet's unit as it would be on a machine.
 
-use berth_labels::{Flavour, NodeLabels};
+use berth_labels::{Flavour, LabelSet, NodeLabels};
 use berth_units::{
     DROP_IN_NAME, EffectiveUnit, Environment, ExecCommand, KubeletCommand, LATE_DROP_IN_NAME, LoadState, Lookup,
-    NotKubelet, Place, Setting, UnitRefusal,
+    NotKubelet, Place, Setting, UnitRefusal, see_through, seed_labels,
 };
 
 use super::{
@@ -24,8 +24,16 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     }
     let unit = EffectiveUnit::load(&contents.unit_tree(), UNIT);
     let environment = unit.environment(|path| contents.env_file(path));
+    let mut command = unit.clone();
+    let by_script = !see_through(&mut command).is_empty();
     let judged = Judged {
         unit: &unit,
+        command: &command,
+        by_script: if by_script {
+            seed_labels(&environment)
+        } else {
+            LabelSet::new()
+        },
         environment: &environment,
     };
     judged.start(judge);
@@ -36,6 +44,10 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
 
 struct Judged<'a> {
     unit: &'a EffectiveUnit,
+    /// The unit without overrides that run, through a shell, the command that they replaced.
+    command: &'a EffectiveUnit,
+    /// The labels that the scripts behind such an override add to that command.
+    by_script: LabelSet,
     environment: &'a Environment,
 }
 
@@ -103,7 +115,7 @@ impl Judged<'_> {
             return;
         }
         let missing = judge.missing(&NodeLabels::parse([&variable.value]));
-        let hidden: berth_labels::LabelSet = missing
+        let hidden: LabelSet = missing
             .into_iter()
             .filter(|(key, value)| {
                 let label = format!("{key}={value}");
@@ -165,13 +177,15 @@ impl Judged<'_> {
     fn commands(&self, judge: &mut Judge<'_>) {
         let mut failed: Option<(&Setting, NotKubelet)> = None;
         let mut found = false;
-        for setting in self.unit.list("Service", "ExecStart") {
+        for setting in self.command.list("Service", "ExecStart") {
             for command in setting.commands() {
                 match KubeletCommand::find(command, self.environment) {
                     Ok(kubelet) => {
                         found = true;
                         self.command(judge, setting, command, &kubelet);
                     }
+                    // It runs the command of the distribution's unit, which is not known here.
+                    Err(NotKubelet::ShellVariable { .. }) if self.unit.state() == LoadState::NotFound => return,
                     Err(error) => failed = Some((setting, error)),
                 }
             }
@@ -214,7 +228,7 @@ impl Judged<'_> {
                 "give the flag a value",
             );
         }
-        let mut given = String::new();
+        let mut given = self.by_script.to_string();
         for label in kubelet.node_labels() {
             let flag = kubelet.flags().get(label.flag);
             let through = flag
