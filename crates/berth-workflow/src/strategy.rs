@@ -52,21 +52,53 @@ impl FromStr for Strategy {
     }
 }
 
-/// Domains whose keys Kubernetes itself, kubelets and cloud controllers set.
-const KUBERNETES: [&str; 2] = ["kubernetes.io", "k8s.io"];
+/// Domains whose keys Kubernetes itself, kubelets and cloud controllers set. Node Feature Discovery is below the first.
+const KUBERNETES: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
 
 /// Domains whose keys other controllers keep on Nodes, where an operator expects them to stay.
-const FOREIGN: [&str; 10] = [
-    "cilium.io",
-    "k8s.ovn.org",
-    "kubevirt.io",
-    "machine.openshift.io",
-    "machineconfiguration.openshift.io",
+const FOREIGN: [&str; 36] = [
+    // Platforms: OpenShift with its storage, SR-IOV and node operators; Rancher; Harvester.
+    "cattle.io",
+    "harvesterhci.io",
+    "k3s.io",
+    "openshift.io",
+    "rke2.io",
+    // Machines.
+    "karpenter.sh",
+    "medik8s.io",
     "metal3.io",
-    "network.openshift.io",
-    "node.openshift.io",
-    "nvidia.com",
+    // Networks.
+    "cilium.io",
+    "istio.io",
+    "k8s.ovn.org",
+    "metallb.io",
     "projectcalico.org",
+    "submariner.io",
+    "tigera.io",
+    // Storage; topology keys of CSI drivers are found by their form.
+    "linbit.com",
+    "longhorn.io",
+    "openebs.io",
+    "portworx.io",
+    "rook.io",
+    "topolvm.io",
+    // Devices and virtual machines.
+    "amd.com",
+    "intel.com",
+    "katacontainers.io",
+    "kubevirt.io",
+    "mellanox.com",
+    "nvidia.com",
+    // Cloud providers; those of Azure and IBM are below kubernetes.io.
+    "alibabacloud.com",
+    "amazonaws.com",
+    "azure.com",
+    "cloud.google.com",
+    "digitalocean.com",
+    "gke.io",
+    "hetzner.cloud",
+    "k8s.aws",
+    "oraclecloud.com",
 ];
 
 /// What holds for all nodes alike.
@@ -94,6 +126,60 @@ impl LabelPolicy {
         let Ok(key) = key.parse::<LabelKey>() else {
             return true;
         };
-        KUBERNETES.iter().any(|domain| key.in_domain(domain)) || self.foreign.iter().any(|domain| key.in_domain(domain))
+        let foreign = self.foreign.iter().map(String::as_str);
+        is_driver_topology(&key)
+            || KUBERNETES
+                .into_iter()
+                .chain(foreign)
+                .any(|domain| key.in_domain(domain))
+    }
+}
+
+/// Keys that a CSI driver reports as topology, such as `topology.ebs.csi.aws.com/zone`: by its own convention each driver
+/// uses a domain with `csi` in it or one that begins with `topology`.
+fn is_driver_topology(key: &LabelKey) -> bool {
+    let Some(domain) = key.prefix() else {
+        return false;
+    };
+    domain.starts_with("topology.") || domain.split('.').any(|part| part == "csi")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_known_operators_are_protected() {
+        let policy = LabelPolicy::default();
+        for key in [
+            "feature.node.kubernetes.io/cpu-model.id",
+            "nvidia.com/gpu.present",
+            "cluster.ocs.openshift.io/openshift-storage",
+            "topology.rook.io/rack",
+            "sriovnetwork.openshift.io/state",
+            "topology.ebs.csi.aws.com/zone",
+            "topology.topolvm.io/node",
+            "csi.hetzner.cloud/location",
+            "topology.disk.csi.azure.com/zone",
+            "submariner.io/gateway",
+            "projectcalico.org/RouteReflectorClusterID",
+            "cilium.io/node",
+            "kubevirt.io/schedulable",
+            "eks.amazonaws.com/nodegroup",
+            "cloud.google.com/gke-nodepool",
+            "kubernetes.azure.com/cluster",
+            "cluster.x-k8s.io/owner-name",
+        ] {
+            assert!(policy.is_protected(key), "{key}");
+        }
+        for key in [
+            "by-hand",
+            "example.com/zone",
+            "notnvidia.com/x",
+            "csinode.example.com/x",
+            "berth.dev/rack",
+        ] {
+            assert!(!policy.is_protected(key), "{key}");
+        }
     }
 }

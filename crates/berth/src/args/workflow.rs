@@ -22,7 +22,7 @@ Examples:
   berth relabel worker-1 worker-2 --wait
   berth relabel --filter rack=rack1 --filter tag=storage --wait
   berth relabel worker-1 worker-2 --filter label=gpu=yes --wait
-  berth relabel --all --strategy owned --wait"
+  berth relabel --all --strategy mirror --dry-run"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "they are flags that are typed one by one")]
 pub(crate) struct RelabelArgs {
@@ -54,8 +54,8 @@ pub(crate) struct RelabelArgs {
     pub(crate) wait: bool,
 
     /// What happens to labels that are not declared
-    #[arg(long, value_name = "STRATEGY", value_enum)]
-    pub(crate) strategy: Option<StrategyName>,
+    #[arg(long, value_name = "STRATEGY", value_enum, default_value = "owned")]
+    pub(crate) strategy: StrategyName,
 
     /// Let the action take away more than a tenth of all owned labels
     #[arg(long)]

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RelabelArgs, printer: &mut Printer<'_>) -> Result<Exit,
         }
         let request = Request {
             nodes: &nodes,
-            strategy: args.strategy,
+            strategy: Some(args.strategy),
             allow_mass_removal: args.allow_mass_removal,
         };
         if args.dry_run {

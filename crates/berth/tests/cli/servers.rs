@@ -176,7 +176,7 @@ async fn one_of_two_servers_is_killed(kubeconfig: &Path) {
     let told = tokio::spawn(events(to_second.clone(), listening));
     listens.await.unwrap();
     let mut database = PgConnection::connect(&url).await.unwrap();
-    let action = berth(&to_first, "relabel --all -o json").json()["id"]
+    let action = berth(&to_first, "relabel --all --strategy mirror -o json").json()["id"]
         .as_str()
         .unwrap()
         .to_owned();

@@ -186,12 +186,20 @@ fn a_site_is_committed_and_its_nodes_are_relabelled() {
 
     // A look at what would happen changes nothing.
     let before = world.labels(&first);
-    let dry = world.done(&format!("relabel {first} --dry-run"));
+    let dry = world.done(&format!("relabel {first} --dry-run -o json")).json();
+    assert_eq!(
+        dry["nodes"][0]["diff"]["removed"],
+        json!({}),
+        "only what Berth set: {dry}"
+    );
+    let dry = world.done(&format!("relabel {first} --strategy mirror --dry-run"));
     assert!(
         dry.stdout.contains("-by-hand") && dry.stdout.contains("dry run"),
         "{dry}"
     );
-    let dry = world.done(&format!("relabel {first} --dry-run -o json")).json();
+    let dry = world
+        .done(&format!("relabel {first} --strategy mirror --dry-run -o json"))
+        .json();
     assert_eq!(dry["nodes"][0]["diff"]["removed"], json!({"by-hand": "yes"}), "{dry}");
     assert_eq!(world.labels(&first), before);
     assert_eq!(world.done("actions -o json").json(), json!([]));
@@ -216,8 +224,7 @@ fn a_site_is_committed_and_its_nodes_are_relabelled() {
             let value = value.as_str().or_else(|| value["value"].as_str()).unwrap();
             assert_eq!(labels.get(key).map(String::as_str), Some(value), "{key} {labels:?}");
         }
-        assert!(!labels.contains_key("by-hand"), "{labels:?}");
-        for kept in ["kubernetes.io/hostname", "k8s.ovn.org/egress-assignable"] {
+        for kept in ["by-hand", "kubernetes.io/hostname", "k8s.ovn.org/egress-assignable"] {
             assert!(labels.contains_key(kept), "{kept} {labels:?}");
         }
     }
@@ -282,7 +289,7 @@ fn what_failed_is_run_again_and_nothing_else() {
     world.add_node(&gone);
     let outcome = world.done(&format!("retry {action} --wait"));
     assert!(outcome.stdout.contains("Complete, 2 nodes: 2 done"), "{outcome}");
-    assert!(!world.labels(&gone).contains_key("by-hand"));
+    assert!(world.labels(&gone).contains_key("by-hand"), "what people set stays");
     let nodes = world.done(&format!("describe {action} -o json")).json()["nodes"].clone();
     let attempts = |name: &str| {
         let node = nodes.as_array().unwrap().iter().find(|node| node["name"] == name);
@@ -361,7 +368,7 @@ fn an_action_that_asks_says_what_it_asks() {
     for name in &names {
         assert_eq!(
             world.labels(name).keys().collect::<Vec<_>>(),
-            ["k8s.ovn.org/egress-assignable", "kubernetes.io/hostname"]
+            ["by-hand", "k8s.ovn.org/egress-assignable", "kubernetes.io/hostname"]
         );
     }
 }
