@@ -13,8 +13,35 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::workspace::Workspace;
 
-/// How long each target runs.
+/// How long each target runs in the test command.
 const SECONDS: u32 = 8;
+
+/// When a target ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// After some time.
+    Seconds(u32),
+    /// After a number of inputs.
+    Inputs(u64),
+}
+
+impl Length {
+    fn argument(self) -> String {
+        match self {
+            Self::Seconds(seconds) => format!("-max_total_time={seconds}"),
+            Self::Inputs(inputs) => format!("-runs={inputs}"),
+        }
+    }
+}
+
+/// How a search ended that broke no property.
+#[derive(Debug)]
+pub(crate) enum Search {
+    /// What each target did.
+    Done(Vec<(String, String)>),
+    /// Why fuzzing is not possible on this machine.
+    NotPossible(String),
+}
 
 /// How many targets run at a time. Two, because that is what the machines of CI have.
 const AT_A_TIME: usize = 2;
@@ -22,12 +49,22 @@ const AT_A_TIME: usize = 2;
 /// How the targets are built: coverage without a sanitizer, because nothing here is unsafe code and the build is short.
 const BUILD: &[&str] = &["--fuzz-dir", "fuzz", "--sanitizer", "none", "--codegen-units", "16"];
 
-/// Runs every target. The answer is the reason if fuzzing is not possible on this machine.
+/// The step: every target for a few seconds. The answer is the reason if fuzzing is not possible on this machine.
 pub(crate) fn run(workspace: &Workspace) -> Result<Option<String>> {
     check_format(workspace)?;
+    Ok(match search(workspace, Length::Seconds(SECONDS))? {
+        Search::Done(_) => None,
+        Search::NotPossible(reason) => {
+            println!("{reason}");
+            Some(reason)
+        }
+    })
+}
+
+/// Runs every target.
+pub(crate) fn search(workspace: &Workspace, length: Length) -> Result<Search> {
     if let Some(reason) = set_up(workspace) {
-        println!("{reason}");
-        return Ok(Some(reason));
+        return Ok(Search::NotPossible(reason));
     }
     let status = cargo_fuzz(workspace, "build")
         .status()
@@ -36,12 +73,12 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Option<String>> {
         bail!("the fuzz targets do not build ({status})");
     }
     let targets = targets(workspace)?;
-    let mut failures = Vec::new();
+    let (mut done, mut failures) = (Vec::new(), Vec::new());
     for group in targets.chunks(AT_A_TIME) {
         let outcomes: Vec<Result<String>> = thread::scope(|scope| {
             let running: Vec<_> = group
                 .iter()
-                .map(|target| scope.spawn(|| run_target(workspace, target)))
+                .map(|target| scope.spawn(move || run_target(workspace, target, length)))
                 .collect();
             let joined = running.into_iter().map(thread::ScopedJoinHandle::join);
             joined
@@ -50,7 +87,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Option<String>> {
         });
         for (target, outcome) in group.iter().zip(outcomes) {
             match outcome {
-                Ok(figures) => println!("{target}: {figures}"),
+                Ok(figures) => {
+                    println!("{target}: {figures}");
+                    done.push((target.clone(), figures));
+                }
                 Err(error) => {
                     println!("{target}: {error:#}");
                     failures.push(target.as_str());
@@ -59,7 +99,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Option<String>> {
         }
     }
     if failures.is_empty() {
-        return Ok(None);
+        return Ok(Search::Done(done));
     }
     bail!("fuzzing broke a property in: {}", failures.join(", "));
 }
@@ -143,7 +183,7 @@ fn targets(workspace: &Workspace) -> Result<Vec<String>> {
 }
 
 /// Runs one target and gives its figures, or what was found and how to see it again.
-fn run_target(workspace: &Workspace, target: &str) -> Result<String> {
+fn run_target(workspace: &Workspace, target: &str, length: Length) -> Result<String> {
     let corpus = workspace.root().join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
     let output = cargo_fuzz(workspace, "run")
@@ -152,7 +192,7 @@ fn run_target(workspace: &Workspace, target: &str) -> Result<String> {
         .arg(workspace.root().join("fuzz/seeds").join(target))
         // Weighing inputs by the rarity of what they reach takes far longer than running them.
         .args(["--", "-rss_limit_mb=2048", "-seed=1", "-entropic=0"])
-        .arg(format!("-max_total_time={SECONDS}"))
+        .arg(length.argument())
         .output()
         .context("cargo-fuzz cannot be started")?;
     read_outcome(target, &output)

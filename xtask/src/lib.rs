@@ -10,6 +10,7 @@
 )]
 
 mod architecture;
+mod campaign;
 mod e2e;
 mod envtest;
 mod fuzz;
@@ -25,6 +26,8 @@ mod workspace;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+
+use campaign::Campaign;
 
 pub use architecture::{Violation, dependency_violations, feature_violations, page_violations, source_violations};
 pub use workspace::Workspace;
@@ -60,6 +63,7 @@ enum Chore {
     Node,
     Envtest { print_env: bool },
     Boot,
+    Campaign(Campaign),
 }
 
 impl Chore {
@@ -84,6 +88,7 @@ impl Chore {
             ["envtest"] => Self::Envtest { print_env: false },
             ["envtest", "--print-env"] => Self::Envtest { print_env: true },
             ["e2e", "boot"] => Self::Boot,
+            ["campaign", which @ ..] => Self::Campaign(Campaign::parse(which)?),
             ["e2e"] => bail!("say which proof: `e2e boot`"),
             ["generate" | "architecture" | "node" | "envtest" | "e2e", unknown, ..] => {
                 bail!("unexpected argument `{unknown}`")
@@ -105,6 +110,7 @@ impl Chore {
             Self::Architecture => architecture::check(&workspace),
             Self::Node => node::build(&workspace),
             Self::Boot => e2e::boot(&workspace),
+            Self::Campaign(campaign) => campaign.run(&workspace),
             Self::Envtest { print_env } => envtest::run(&workspace, *print_env),
         }
     }
@@ -127,6 +133,9 @@ Chores:
                       for tests; --print-env prints lines for a shell
   e2e boot            Boot Debian machines in QEMU with Ignition from Berth, and prove that their Nodes have every label
                       in their first version
+  campaign fuzz [N]   Give every fuzz target N inputs, ten million unless said otherwise, and write docs/campaigns.md
+  campaign kill [N]   Kill N processes during document writes and relabelling on SQLite and PostgreSQL, a hundred unless
+                      said otherwise, and write docs/campaigns.md
   help                Show this text
 
 Steps of `test`, in order:

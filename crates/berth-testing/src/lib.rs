@@ -34,6 +34,7 @@
 //! ```
 
 mod bootstrap;
+mod campaign;
 mod certificates;
 mod control_plane;
 mod error;
@@ -46,6 +47,7 @@ mod programs;
 mod scratch;
 
 pub use bootstrap::BootstrapToken;
+pub use campaign::{KILLS, kills};
 pub use certificates::Identity;
 pub use control_plane::{ControlPlane, Options};
 pub use error::TestingError;

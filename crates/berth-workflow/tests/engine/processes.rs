@@ -1,17 +1,26 @@
 //! A process of its own that is killed by the system, again and again.
 
 use std::{
-    path::Path,
     process::{Command, Stdio},
     sync::Arc,
 };
 
-use berth_store::{SealingKeys, SqliteStore};
+use berth_store::{ActionStore, SealingKeys};
+use berth_testing::kills;
 use kube::{Client, Config};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use crate::world::{Disk, Embedded, all_is_well, create_nodes, names, new_action, options, run, wait_for_end, watched};
+use crate::{
+    postgres_server,
+    world::{Disk, Embedded, all_is_well, create_nodes, names, new_action, options, run, wait_for_end, watched},
+};
+
+/// How often the process is killed, unless a campaign asks for more.
+const KILLS: usize = 8;
+
+/// More than one life of the process can bring to an end.
+const NODES_FOR_EACH_KILL: usize = 45;
 
 /// Names the store and the API server; the engine in this program does nothing without them.
 const STORE: &str = "BERTH_WORKFLOW_KILL_TEST_STORE";
@@ -20,11 +29,10 @@ const API: &str = "BERTH_WORKFLOW_KILL_TEST_API";
 /// Runs in the process that is killed, and says when requests come by.
 #[tokio::test(flavor = "multi_thread")]
 async fn engine() {
-    let (Some(store), Some(api)) = (std::env::var_os(STORE), std::env::var_os(API)) else {
+    let (Ok(store), Some(api)) = (std::env::var(STORE), std::env::var_os(API)) else {
         return;
     };
-    let store = SqliteStore::open(Path::new(&store), SealingKeys::none()).await.unwrap();
-    let store: Arc<dyn berth_store::ActionStore> = Arc::new(store);
+    let store = open(&store).await;
     let url = api.into_string().unwrap();
     let (client, watch) = watched(Client::try_from(Config::new(url.parse().unwrap())).unwrap(), None);
     let _running = run(&store, &client, options("process"));
@@ -39,19 +47,22 @@ fn say() {
     eprintln!("a request");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_process_loses_nothing() {
+async fn open(address: &str) -> Arc<dyn ActionStore> {
+    berth_store::open(address, SealingKeys::none()).await.unwrap()
+}
+
+async fn a_killed_process_loses_nothing(address: &str) {
     let cluster = Embedded::start().await;
-    let names = names(200);
+    let kills = kills(KILLS);
+    let names = names(kills * NODES_FOR_EACH_KILL);
     create_nodes(&cluster.client(), &names).await;
-    let disk = Disk::new();
     let action = new_action(&names, "process", json!({}));
-    disk.open().await.create_action(&action).await.unwrap();
-    for kill in 0..8 {
+    open(address).await.create_action(&action).await.unwrap();
+    for kill in 0..kills {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
             .args(["--exact", "processes::engine", "--nocapture"])
-            .env(STORE, disk.path())
+            .env(STORE, address)
             .env(API, cluster.url())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
@@ -60,16 +71,30 @@ async fn a_killed_process_loses_nothing() {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        for _ in 0..=(5 + kill * 3) {
+        for _ in 0..=(5 + (kill % KILLS) * 3) {
             lines.next_line().await.unwrap().unwrap();
         }
         child.kill().await.unwrap();
-        let open = disk.open().await.action(&action.id).await.unwrap().counts;
-        assert!(open.total() == 200, "{open:?}");
+        let counts = open(address).await.action(&action.id).await.unwrap().counts;
+        assert_eq!(counts.total(), names.len() as u64, "{counts:?}");
     }
-    let store = disk.open().await;
+    let store = open(address).await;
     let running = run(&store, &cluster.client(), options("process"));
     wait_for_end(&store, &running, &action.id).await;
     all_is_well(&store, &cluster.client(), &action.id, &names, "process").await;
     running.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_process_loses_nothing_on_sqlite() {
+    let disk = Disk::new();
+    a_killed_process_loses_nothing(&format!("sqlite:{}", disk.path().display())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_process_loses_nothing_on_postgres() {
+    let Some(address) = postgres_server::database().await else {
+        return;
+    };
+    a_killed_process_loses_nothing(&address).await;
 }

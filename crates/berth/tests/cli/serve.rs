@@ -10,15 +10,17 @@ use std::{
 };
 
 use berth_store::{SealingKeys, Store};
+use berth_testing::kills;
 use serde_json::json;
 
 use crate::{
+    postgres_server,
     run::{Folder, command, finish},
     served::{PATIENCE, Served},
 };
 
-/// How often the server is killed.
-const KILLS: usize = 100;
+/// How often the server is killed, unless a campaign asks for more.
+const KILLS: usize = 20;
 const WRITERS: usize = 3;
 
 fn start(arguments: &[&str]) -> Served {
@@ -84,19 +86,31 @@ fn write_on(address: &str, writer: usize, numbers: std::ops::Range<usize>, confi
 }
 
 #[test]
-fn no_kill_loses_a_confirmed_write() {
+fn no_kill_loses_a_confirmed_write_on_sqlite() {
     let folder = Folder::new();
     let database = format!("sqlite:{}", folder.path().join("berth.db").display());
+    no_kill_loses_a_confirmed_write(&database);
+    let check = folder.line("store check");
+    assert_eq!(check.exit, 0, "{check}");
+}
+
+#[test]
+fn no_kill_loses_a_confirmed_write_on_postgres() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    if let Some(database) = runtime.block_on(postgres_server::database()) {
+        no_kill_loses_a_confirmed_write(&database);
+    }
+}
+
+fn no_kill_loses_a_confirmed_write(database: &str) {
+    let kills = kills(KILLS);
     let mut kept: Vec<Confirmed> = Vec::new();
-    for round in 0..KILLS {
-        let served = start(&[
-            "--listen",
-            "127.0.0.1:0",
-            "--database",
-            &database,
-            "--log-level",
-            "info",
-        ]);
+    for round in 0..kills {
+        let mut serve = command();
+        serve
+            .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "info"])
+            .env("BERTH_DATABASE", database);
+        let served = Served::start(&mut serve);
         let address: Arc<str> = Arc::from(served.address("the API is listening"));
         let (sender, confirmed) = channel();
         let writers: Vec<_> = (0..WRITERS)
@@ -122,15 +136,13 @@ fn no_kill_loses_a_confirmed_write() {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let store = berth_store::open(&database, SealingKeys::none()).await.unwrap();
+        let store = berth_store::open(database, SealingKeys::none()).await.unwrap();
         let report = store.check().await.unwrap();
         assert_eq!(report.problems, []);
-        assert!(kept.len() >= KILLS, "{}", kept.len());
+        assert!(kept.len() >= kills, "{}", kept.len());
         assert!(report.revisions >= kept.len() as u64);
         check_all(store.as_ref(), &kept).await;
     });
-    let check = folder.line("store check");
-    assert_eq!(check.exit, 0, "{check}");
 }
 
 async fn check_all(store: &dyn Store, kept: &[Confirmed]) {
