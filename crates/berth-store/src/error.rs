@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use berth_documents::deckhand::{FormErrors, Identity};
+use sqlx::postgres::PgConnectOptions;
 
 use crate::{
     action::{ActionId, ActionState, Command},
@@ -136,6 +137,14 @@ pub enum Error {
         /// The reason.
         source: std::io::Error,
     },
+    /// The way to the database is not safe: the server does not do TLS, or cannot show who it is.
+    #[error("cannot connect to the database on {host} with TLS")]
+    Tls {
+        /// Where the server is.
+        host: String,
+        /// The reason.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The database did not answer as it should.
     #[error("{doing} failed in the database")]
     Database {
@@ -214,6 +223,21 @@ impl Error {
     /// An action is not there.
     pub(crate) fn no_action(id: &ActionId) -> Self {
         Self::ActionNotFound { id: id.clone() }
+    }
+
+    pub(crate) fn connecting(options: &PgConnectOptions, source: sqlx::Error) -> Self {
+        match source {
+            sqlx::Error::Tls(source) => Self::Tls {
+                host: options.get_host().to_owned(),
+                source,
+            },
+            // What is wrong with a handshake or a certificate comes as an error of reading.
+            sqlx::Error::Io(source) if source.kind() == std::io::ErrorKind::InvalidData => Self::Tls {
+                host: options.get_host().to_owned(),
+                source: Box::new(source),
+            },
+            other => Self::database("connecting")(other),
+        }
     }
 
     pub(crate) fn database(doing: &'static str) -> impl FnOnce(sqlx::Error) -> Self {

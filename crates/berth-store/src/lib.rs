@@ -47,7 +47,7 @@ pub use error::{Conflict, Error};
 pub use memory::MemoryStore;
 pub use open::open;
 pub use plan::DocumentChange;
-pub use postgres::PostgresStore;
+pub use postgres::{PostgresStore, has_password};
 pub use revision::{PutResult, Revision, RevisionFilter, StagedVersions, ValidationRecord, Write};
 pub use sealing::{KeyError, KeyId, SealingKey, SealingKeys};
 pub use sqlite::SqliteStore;

@@ -9,9 +9,12 @@
 )]
 #[path = "action_sql/store.rs"]
 mod actions;
+mod address;
 mod attached;
 mod keeping;
 mod migrations;
+
+pub use address::has_password;
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -20,7 +23,7 @@ use berth_documents::deckhand::{DeckhandDocument, Identity};
 use serde_json::Value;
 use sqlx::{
     Connection as _, PgConnection, PgPool, Postgres, Row as _, Transaction,
-    postgres::{PgPoolOptions, PgRow},
+    postgres::{PgConnectOptions, PgPoolOptions, PgRow},
 };
 
 use crate::{
@@ -66,11 +69,14 @@ impl PostgresStore {
     /// # Errors
     /// [`Error::NewerSchema`], [`Error::ForeignDatabase`], [`Error::Database`].
     pub async fn connect(url: &str, keys: SealingKeys) -> Result<Self, Error> {
-        greet(url).await.map_err(Error::database("connecting"))?;
+        let options = address::options(url)?;
+        greet(&options)
+            .await
+            .map_err(|error| Error::connecting(&options, error))?;
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(TURN_TIMEOUT)
-            .connect(url)
+            .connect_with(options)
             .await
             .map_err(Error::database("connecting"))?;
         migrations::migrate(&pool).await?;
@@ -296,8 +302,8 @@ fn check_base(latest: i64, write: Write) -> Result<(), Error> {
 }
 
 /// Connects once. A pool tries again for as long as its callers may wait, and does not say why it could not.
-async fn greet(url: &str) -> Result<(), sqlx::Error> {
-    let connection = tokio::time::timeout(CONNECT_TIMEOUT, PgConnection::connect(url));
+async fn greet(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
+    let connection = tokio::time::timeout(CONNECT_TIMEOUT, PgConnection::connect_with(options));
     let silent = |_| {
         sqlx::Error::Io(std::io::Error::new(
             std::io::ErrorKind::TimedOut,
