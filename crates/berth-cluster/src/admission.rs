@@ -14,6 +14,7 @@ mod pattern;
 mod policy;
 mod review;
 mod rules;
+mod serve;
 mod webhook;
 
 pub(crate) use policy::labels_of_kubelets;

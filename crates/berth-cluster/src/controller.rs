@@ -24,6 +24,7 @@ mod writer;
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 use berth_labels::{ConflictPolicy, Flavour};
+use berth_listen::{ListenError, ListenOptions, Server};
 use jiff::Timestamp;
 use kube::Client;
 use serde_json::Value;
@@ -152,14 +153,8 @@ impl Options {
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The port for health and metrics cannot be opened.
-    #[error("cannot listen on {address} for health and metrics")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The cause.
-        #[source]
-        source: std::io::Error,
-    },
+    #[error("health and metrics cannot be served")]
+    Listen(#[source] ListenError),
 }
 
 /// Runs the controllers until `shutdown`. Writes that are under way are finished, and the lease is given back.
@@ -171,15 +166,16 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     let health = health::Health::default();
     let tasks = TaskTracker::new();
     if let Some(address) = options.listen {
-        let listener = tokio::net::TcpListener::bind(address)
-            .await
-            .map_err(|source| RunError::Listen { address, source })?;
-        tasks.spawn(health::serve(
-            listener,
-            health.clone(),
-            metrics.clone(),
-            shutdown.clone(),
-        ));
+        let listen = ListenOptions {
+            plain: Some(address),
+            ..ListenOptions::default()
+        };
+        let service = health::HealthService {
+            health: health.clone(),
+            metrics: metrics.clone(),
+        };
+        let server = Server::bind(listen, service).await.map_err(RunError::Listen)?;
+        tasks.spawn(server.run(shutdown.clone().cancelled_owned()));
     }
     let (changes, received) = mpsc::channel(CHANGES);
     let (pool_changes, pools_received) = mpsc::unbounded_channel();

@@ -14,8 +14,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use berth_listen::{ListenOptions, Server};
 use berth_repository::{NoRules, Repository};
-use berth_server::{Api, ApiState, Auth, ListenOptions, Server};
+use berth_server::{Api, ApiState, Auth};
 use berth_store::{ActionId, ActionStore, Database, NewAction, Origin, SealingKeys, Store};
 use serde_json::{Value, json};
 

@@ -20,8 +20,9 @@ use std::{
     time::Duration,
 };
 
+use berth_listen::{ListenOptions, Server, TlsOptions};
 use berth_pools::{MachineConfig, Timestamp};
-use berth_server::{Access, Catalog, CatalogHandle, IgnitionService, ListenOptions, Server, TlsOptions};
+use berth_server::{Access, Catalog, CatalogHandle, IgnitionService};
 use serde_json::json;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -118,7 +119,7 @@ fn fetch(address: SocketAddr) -> Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address)?;
     write!(
         stream,
-        "GET /config/worker HTTP/1.1\r\nHost: a\r\n{ACCEPT}\r\nConnection: close\r\n\r\n"
+        "GET /config/worker HTTP/1.1\r\nHost: localhost\r\n{ACCEPT}\r\nConnection: close\r\n\r\n"
     )?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;

@@ -16,6 +16,7 @@ mod deckhand;
 mod endpoint;
 mod events;
 mod layers;
+mod media_type;
 mod node_labels;
 mod openapi;
 mod problem;
@@ -24,16 +25,25 @@ mod state;
 mod tasks;
 mod workflow;
 
-use axum::{Router, middleware::from_fn_with_state};
+use std::net::SocketAddr;
 
-use self::{
-    auth::Gate,
-    endpoint::{Endpoint, Family},
-    openapi::Description,
+use axum::{
+    Router,
+    body::Body,
+    http::{Request, Response},
+    middleware::from_fn_with_state,
 };
+use berth_listen::{Callers, RequestBody, Service};
+use tower::ServiceExt as _;
+
 pub use self::{
     auth::{Auth, ClusterAccess},
     state::{ApiClock, ApiLimits, ApiState, IdSource},
+};
+use self::{
+    auth::{Gate, Peer},
+    endpoint::{Endpoint, Family},
+    openapi::Description,
 };
 
 /// What every path of the API begins with.
@@ -44,7 +54,26 @@ const BLUEPRINT_PREFIX: &str = "/v1.0";
 
 /// The API, ready to be served.
 #[derive(Clone, Debug)]
-pub struct Api(pub(crate) Router);
+pub struct Api {
+    router: Router,
+    callers: Callers,
+}
+
+impl Service for Api {
+    type Body = Body;
+
+    fn callers(&self) -> Callers {
+        self.callers
+    }
+
+    async fn answer(&self, peer: SocketAddr, mut request: Request<RequestBody>) -> Response<Body> {
+        request.extensions_mut().insert(Peer(peer));
+        match self.router.clone().oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+}
 
 impl Api {
     /// All families of routes on this state.
@@ -56,6 +85,7 @@ impl Api {
             let gate = Gate {
                 state: state.clone(),
                 family: endpoint.family,
+                reads: endpoint.body.map(|body| body.media_type),
                 rule: endpoint.rule,
                 reveals: endpoint.reveals,
             };
@@ -69,7 +99,13 @@ impl Api {
             .merge(description.routes())
             .fallback(layers::not_found)
             .method_not_allowed_fallback(layers::method_not_allowed);
-        Self(layers::wrap(router, &state).with_state(state))
+        Self {
+            callers: match state.auth {
+                Auth::None => Callers::Local,
+                Auth::Tokens(_) | Auth::Kubernetes(_) => Callers::Known,
+            },
+            router: layers::wrap(router, &state).with_state(state),
+        }
     }
 
     /// The description of the API, as `/openapi.json` serves it.

@@ -10,8 +10,8 @@
 //! through a [`CatalogHandle`]; this crate knows nothing of folders or clusters. Answers are built once for each
 //! snapshot and spec version, and shared as bytes. The clock is passed in.
 //!
-//! The [`Api`] speaks Deckhand's and Shipyard's language over a repository of documents. Both are answered by the same
-//! [`Server`], which has the listeners and guards them against slow clients.
+//! The [`Api`] speaks Deckhand's and Shipyard's language over a repository of documents. Both are services for a `Server` of
+//! `berth-listen`, which has the listeners and their limits.
 
 mod airship;
 mod answer;
@@ -24,12 +24,8 @@ mod node_answers;
 mod pointer;
 mod problem;
 mod refusal;
-mod reviews;
 mod route;
-mod serve;
 mod service;
-mod stall;
-mod tls;
 mod tokens;
 mod which;
 
@@ -37,10 +33,7 @@ pub use airship::{Api, ApiClock, ApiLimits, ApiState, Auth, ClusterAccess, IdSou
 pub use assemble::AssembleError;
 pub use catalog::{Catalog, CatalogBuilder, CatalogError, CatalogHandle, CommonFiles, NodeConfig};
 pub use pointer::{Pointer, PointerError, pointer};
-pub use reviews::Reviews;
-pub use serve::{Limits, ListenError, ListenOptions, Server, Service, TlsOptions, serve};
 pub use service::{Access, Clock, IgnitionService, Observer};
-pub use tls::{CertificateError, ReloadingCertificate};
 pub use tokens::{
     CreatedToken, Denial, Grant, NewToken, Role, RoleGrant, Secret, Target, TokenError, TokenInfo, TokenScope,
     TokenState, TokenStore, TokenUse, Verdict,

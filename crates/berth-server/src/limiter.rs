@@ -6,10 +6,11 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Mutex, PoisonError},
 };
 
+use berth_listen::network_of;
 use berth_pools::Timestamp;
 
 /// Seconds over which refusals are counted.
@@ -92,17 +93,6 @@ fn is_open(began: i64, now: i64) -> bool {
     (0..WINDOW).contains(&now.saturating_sub(began))
 }
 
-/// One machine has a whole IPv6 network to choose addresses from, so the network counts.
-fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = u128::from(address) & (u128::MAX << 64);
-            IpAddr::V6(Ipv6Addr::from(network))
-        }
-        address @ IpAddr::V4(_) => address,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,18 +111,6 @@ mod tests {
         assert_eq!(limiter.refused(address, Timestamp(160)), Pace::Fine);
         // The clock goes back.
         assert_eq!(limiter.refused(address, Timestamp(5)), Pace::Fine);
-    }
-
-    #[test]
-    fn addresses_of_one_ipv6_network_count_together_and_mapped_ones_as_ipv4() {
-        for (a, b, same) in [
-            ("2001:db8::1", "2001:db8::ffff:1", true),
-            ("2001:db8::1", "2001:db8:0:1::1", false),
-            ("::ffff:192.0.2.1", "192.0.2.1", true),
-        ] {
-            let network = |text: &str| network_of(text.parse().unwrap());
-            assert_eq!(network(a) == network(b), same, "{a} {b}");
-        }
     }
 
     #[test]

@@ -1,8 +1,14 @@
 //! From request to response.
 
-use std::{borrow::Cow, fmt, net::IpAddr, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use berth_ignition::{SpecVersion, negotiate};
+use berth_listen::{Callers, RequestBody, Service};
 use berth_pools::Timestamp;
 use bytes::Bytes;
 use http::{
@@ -54,6 +60,21 @@ impl fmt::Debug for IgnitionService {
         f.debug_struct("IgnitionService")
             .field("access", &self.0.access)
             .finish_non_exhaustive()
+    }
+}
+
+impl Service for IgnitionService {
+    type Body = Full<Bytes>;
+
+    fn callers(&self) -> Callers {
+        match self.0.access {
+            Access::Anonymous => Callers::Anybody,
+            Access::Tokens(_) => Callers::Known,
+        }
+    }
+
+    async fn answer(&self, peer: SocketAddr, request: Request<RequestBody>) -> Response<Full<Bytes>> {
+        self.respond(peer.ip(), &request).await
     }
 }
 

@@ -19,6 +19,7 @@ mod install;
 mod iso;
 mod kubeadm;
 mod labels;
+mod limits;
 mod lint;
 mod machineconfig;
 mod node_manifest;
@@ -54,7 +55,7 @@ pub(crate) use self::{
         ConfigdocsStatusArgs, ConfigdocsVersionsArgs,
     },
     controller::{AdmissionName, ClusterArgs, ControllerArgs, ModeName, StatusArgs},
-    database::DatabaseArgs,
+    database::{DatabaseArgs, address_in, refuse_typed_password},
     diff::DiffArgs,
     egress::{EgressArgs, EgressCommand, EgressPlanArgs, EgressVerifyArgs, Relabel},
     explain::ExplainArgs,
@@ -65,6 +66,7 @@ pub(crate) use self::{
     iso::{IsoArgs, IsoCommand, IsoEmbedArgs, IsoRemoveArgs, IsoRestoreArgs, IsoShowArgs, IsoTarget},
     kubeadm::KubeadmArgs,
     labels::{LabelsArgs, LabelsCheckArgs, LabelsCommand},
+    limits::LimitArgs,
     lint::LintArgs,
     machineconfig::MachineConfigArgs,
     node_manifest::{InstallName, NodeManifestArgs},
@@ -171,7 +173,7 @@ pub(crate) enum Command {
     Ingress(IngressArgs),
     Egress(EgressArgs),
     Up(UpArgs),
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     IgnitionServer(IgnitionServerArgs),
     Token(TokenArgs),
     Pointer(PointerArgs),

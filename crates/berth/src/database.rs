@@ -22,7 +22,9 @@ pub(crate) enum IfMissing {
 
 /// Opens the database.
 pub(crate) async fn open(args: &DatabaseArgs, if_missing: IfMissing) -> Result<Arc<dyn Database>, Failure> {
-    if let Some(path) = file(&args.address)
+    let address = args.address()?;
+    let path = file(&address);
+    if let Some(path) = &path
         && if_missing == IfMissing::Refuse
         && !path.exists()
     {
@@ -33,10 +35,10 @@ pub(crate) async fn open(args: &DatabaseArgs, if_missing: IfMissing) -> Result<A
             ),
         });
     }
-    if let Some(path) = file(&args.address) {
-        is_database(&path)?;
+    if let Some(path) = &path {
+        is_database(path)?;
     }
-    Ok(berth_store::open(&args.address, args.sealing.keys()?).await?)
+    Ok(berth_store::open(&address, args.sealing.keys()?).await?)
 }
 
 /// Looks at the first bytes, because what the database itself says of another file is hard to understand.

@@ -5,7 +5,8 @@
 use std::{error::Error as StdError, fmt, io, path::PathBuf};
 
 use berth_iso::{ArchiveError, ImageError};
-use berth_server::{ListenError, PointerError, TokenError};
+use berth_listen::ListenError;
+use berth_server::{PointerError, TokenError};
 use thiserror::Error;
 
 use crate::{exit::Exit, input::InputError};
@@ -186,6 +187,12 @@ impl Failure {
                 "give the server's token with --token-file or in BERTH_TOKEN; `berth token create --role` makes one"
                     .to_owned(),
             ),
+            Self::Store(berth_store::Error::Tls { .. }) => Some(
+                "a PostgreSQL server on another machine must show a certificate for its name; add `sslrootcert=FILE` to the \
+                 address for a certificate authority of your own, or say `sslmode=require` to encrypt without checking, or \
+                 `sslmode=disable`"
+                    .to_owned(),
+            ),
             Self::Argument { hint, .. } | Self::Area { hint, .. } | Self::Refused { hint, .. } => hint.clone(),
             Self::Image { source, .. } => match source {
                 ImageError::NoArea => Some("live images of Fedora CoreOS and RHEL CoreOS have one".to_owned()),
@@ -202,7 +209,7 @@ fn store_exit(error: &berth_store::Error) -> Exit {
     use berth_store::Error;
     match error {
         Error::Conflict(_) | Error::NoSealingKey { .. } | Error::Sealed { .. } | Error::Damaged { .. } => Exit::No,
-        Error::Database { .. } => Exit::Unreachable,
+        Error::Database { .. } | Error::Tls { .. } => Exit::Unreachable,
         _ => Exit::Usage,
     }
 }

@@ -34,7 +34,7 @@ mod workflow;
 use std::{ffi::OsString, path::Path};
 
 use berth_documents::Lint;
-use clap::{CommandFactory, FromArgMatches, Parser, error::ErrorKind};
+use clap::{CommandFactory, FromArgMatches, error::ErrorKind};
 
 use self::io::UntilClosed;
 use self::{args::Cli, failure::Failure, output::Printer};
@@ -62,7 +62,8 @@ where
     let mut stdout = UntilClosed::new(&mut *io.stdout);
     let mut printer = Printer::new(&mut stdout, &mut *io.stderr);
     let result = match parse(&args) {
-        Ok(cli) => commands::run(cli.command, &mut *io.stdin, &io.clock, &mut printer),
+        Ok(Ok(cli)) => commands::run(cli.command, &mut *io.stdin, &io.clock, &mut printer),
+        Ok(Err(failure)) => Err(failure),
         Err(error) => usage(&error, args.len() <= 1, &mut printer),
     };
     let result = result.and_then(|exit| printer.flush().map(|()| exit));
@@ -70,14 +71,18 @@ where
 }
 
 /// Reads the arguments. Under the name `kubectl-berth` the program is a plugin of kubectl, and its help says `kubectl berth`.
-fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+fn parse(args: &[OsString]) -> Result<Result<Cli, Failure>, clap::Error> {
     let program = args.first().and_then(|first| Path::new(first).file_stem());
-    if program.is_none_or(|program| program != KUBECTL_PLUGIN) {
-        return Cli::try_parse_from(args);
+    let mut command = Cli::command();
+    if program.is_some_and(|program| program == KUBECTL_PLUGIN) {
+        command = command.name("kubectl-berth").bin_name("kubectl berth");
     }
-    let command = Cli::command().name("kubectl-berth").bin_name("kubectl berth");
-    let matches = command.try_get_matches_from(args)?;
-    Cli::from_arg_matches(&matches)
+    let matches = command.try_get_matches_from_mut(args)?;
+    if let Err(failure) = args::refuse_typed_password(&command, &matches) {
+        return Ok(Err(failure));
+    }
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok(Ok(cli))
 }
 
 /// The name under which kubectl looks for the command `kubectl berth`.

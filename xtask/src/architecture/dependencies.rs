@@ -68,6 +68,11 @@ const NO_SERVER: Forbidden = Forbidden {
     why: "requests come to it as values; how they are asked is its callers' business",
 };
 
+const NO_SERVICE: Forbidden = Forbidden {
+    packages: &["kube", "kube-client", "sqlx", "axum", "reqwest"],
+    why: "every server listens through it; what they answer with is their business",
+};
+
 /// Every crate of `crates/` has a line here, so a new crate cannot come in without a decision.
 const RULES: &[Rule] = &[
     Rule {
@@ -101,6 +106,10 @@ const RULES: &[Rule] = &[
     Rule {
         crate_name: "berth-labels",
         forbidden: &[NO_INPUT_OUTPUT, SMALL],
+    },
+    Rule {
+        crate_name: "berth-listen",
+        forbidden: &[NO_SERVICE],
     },
     Rule {
         crate_name: "berth-node",

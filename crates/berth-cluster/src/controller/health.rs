@@ -1,25 +1,16 @@
 //! `/healthz`, `/readyz` and `/metrics`.
 
 use std::{
-    convert::Infallible,
+    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use berth_listen::{Callers, RequestBody, Service};
 use http_body_util::Full;
-use hyper::{
-    Request, Response, StatusCode,
-    body::{Bytes, Incoming},
-    header::CONTENT_TYPE,
-    server::conn::http1,
-    service::service_fn,
-};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
-use tracing::debug;
+use hyper::{Request, Response, StatusCode, body::Bytes, header::CONTENT_TYPE};
 
 use super::metrics::Metrics;
 
@@ -35,32 +26,22 @@ impl Health {
     }
 }
 
-pub(super) async fn serve(listener: TcpListener, health: Health, metrics: Metrics, shutdown: CancellationToken) {
-    loop {
-        let stream = tokio::select! {
-            () = shutdown.cancelled() => return,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    debug!(error = &error as &dyn std::error::Error, "a connection failed");
-                    continue;
-                }
-            },
-        };
-        let (health, metrics, shutdown) = (health.clone(), metrics.clone(), shutdown.clone());
-        tokio::spawn(async move {
-            let service = service_fn(move |request: Request<Incoming>| {
-                let answer = answer(request.uri().path(), &health, &metrics);
-                async move { Ok::<_, Infallible>(answer) }
-            });
-            let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-            tokio::select! {
-                () = shutdown.cancelled() => {}
-                result = connection => if let Err(error) = result {
-                    debug!(error = &error as &dyn std::error::Error, "a connection failed");
-                }
-            }
-        });
+/// What answers on the port.
+#[derive(Clone)]
+pub(super) struct HealthService {
+    pub(super) health: Health,
+    pub(super) metrics: Metrics,
+}
+
+impl Service for HealthService {
+    type Body = Full<Bytes>;
+
+    fn callers(&self) -> Callers {
+        Callers::Anybody
+    }
+
+    async fn answer(&self, _: SocketAddr, request: Request<RequestBody>) -> Response<Full<Bytes>> {
+        answer(request.uri().path(), &self.health, &self.metrics)
     }
 }
 

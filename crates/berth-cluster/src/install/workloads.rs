@@ -55,9 +55,6 @@ fn arguments(options: &InstallOptions) -> Vec<String> {
             format!("{CERTIFICATES}/tls.key"),
         ]);
     }
-    if options.database_secret.is_some() {
-        arguments.extend(["--database", "$(BERTH_DATABASE)"].map(str::to_owned));
-    }
     arguments
 }
 
@@ -93,6 +90,7 @@ pub(super) fn objects(options: &InstallOptions) -> Vec<Value> {
             "labelSelector": {"matchLabels": selector()},
         }],
     });
+    // In the environment alone: arguments are seen by everybody on the node, and its password with them.
     if let Some(secret) = &options.database_secret {
         container["env"] = json!([{
             "name": "BERTH_DATABASE", "valueFrom": {"secretKeyRef": {"name": secret, "key": "address"}},

@@ -26,7 +26,7 @@ use self::{
     cluster::{ReviewError, Reviewed},
     rules::Rule,
 };
-use super::{body::Parameters, endpoint::Family, problem::Problem, state::ApiState};
+use super::{body::Parameters, endpoint::Family, media_type, problem::Problem, state::ApiState};
 use crate::{
     limiter::{Limiter, Pace},
     tokens::{Role, TokenStore},
@@ -100,6 +100,8 @@ impl Caller {
 pub(super) struct Gate {
     pub(super) state: ApiState,
     pub(super) family: Family,
+    /// The type of the body that the route reads, if it reads one.
+    pub(super) reads: Option<&'static str>,
     /// The rule; nothing for a route that is open to everybody.
     pub(super) rule: Option<&'static Rule>,
     /// The rule for secrets in cleartext, where the route can show them.
@@ -119,7 +121,11 @@ pub(super) async fn pass(
     // A body is none that may be shared among threads, so what is needed of the request is taken out.
     let peer = request.extensions().get::<Peer>().copied();
     let token = token(request.headers()).map(str::to_owned);
-    match admit(&gate, rule, &parameters, token.as_deref(), peer).await {
+    let admitted = admit(&gate, rule, &parameters, token.as_deref(), peer).await;
+    let admitted = admitted.and_then(|caller| {
+        media_type::check(gate.family, request.method(), request.headers(), gate.reads).map(|()| caller)
+    });
+    match admitted {
         Ok(caller) => {
             tracing::debug!(user = caller.user(), rule = rule.name, "a caller may do this");
             request.extensions_mut().insert(caller);

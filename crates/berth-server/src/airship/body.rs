@@ -3,11 +3,7 @@
 use axum::{
     body::{Body, Bytes},
     extract::{FromRequest, Request},
-    http::{
-        HeaderMap, StatusCode,
-        header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
-        request::Parts,
-    },
+    http::{StatusCode, header::CONTENT_TYPE, request::Parts},
     response::{IntoResponse, Response},
 };
 use berth_documents::{decode, emit::to_yaml};
@@ -27,9 +23,6 @@ impl<S: Send + Sync> FromRequest<S> for YamlBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        if has_body(request.headers()) {
-            check_type(request.headers())?;
-        }
         let bytes = read(request, state, Family::Deckhand).await?;
         text(&bytes).map(Self).map_err(|reason| {
             Problem::bad_request(format!(
@@ -39,7 +32,7 @@ impl<S: Send + Sync> FromRequest<S> for YamlBody {
     }
 }
 
-/// The body of a request to Shipyard, whatever its type says.
+/// The documents in the body of a request to Shipyard.
 #[derive(Debug)]
 pub(super) struct TextBody(pub(super) String);
 
@@ -57,26 +50,19 @@ impl<S: Send + Sync> FromRequest<S> for TextBody {
 
 /// A JSON body, not read yet: each service has its own words for one that is not there or not well formed.
 #[derive(Debug)]
-pub(super) struct JsonBody {
-    bytes: Bytes,
-    is_json: bool,
-}
+pub(super) struct JsonBody(Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for JsonBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let kind = request.headers().get(CONTENT_TYPE);
-        let kind = kind.map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase());
-        let is_json = kind.is_some_and(|kind| kind.contains("application/json"));
-        let bytes = read(request, state, Family::Shipyard).await?;
-        Ok(Self { bytes, is_json })
+        read(request, state, Family::Shipyard).await.map(Self)
     }
 }
 
 impl JsonBody {
     fn parse(&self) -> Option<Result<Value, serde_json::Error>> {
-        (self.is_json && !self.bytes.is_empty()).then(|| parse_json(&self.bytes))
+        (!self.0.is_empty()).then(|| parse_json(&self.0))
     }
 
     pub(super) fn shipyard(&self, path: &str) -> Result<Value, Problem> {
@@ -148,31 +134,6 @@ fn without_last_commas(bytes: &[u8]) -> Vec<u8> {
 
 fn text(bytes: &Bytes) -> Result<String, String> {
     decode(bytes).map_err(|error| error.to_string())
-}
-
-fn has_body(headers: &HeaderMap) -> bool {
-    let length = headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0");
-    length || headers.contains_key(TRANSFER_ENCODING)
-}
-
-fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let given = headers
-        .get(CONTENT_TYPE)
-        .map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let given = given.unwrap_or_default();
-    match given.split(';').next().map_or("", str::trim) {
-        "application/x-yaml" => Ok(()),
-        "" => Err(Problem::deckhand(
-            StatusCode::BAD_REQUEST,
-            "HTTPMissingHeader",
-            "The \"Content-Type\" header is required.",
-        )),
-        _ => Err(Problem::deckhand(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "HTTPUnsupportedMediaType",
-            format!("Unexpected content type: {given}. Expected content types are: ['application/x-yaml']."),
-        )),
-    }
 }
 
 async fn read<S: Send + Sync>(request: Request, state: &S, family: Family) -> Result<Bytes, Problem> {

@@ -8,11 +8,13 @@ use std::{
 };
 
 use axum::{
+    Extension,
     extract::State,
     http::StatusCode,
     response::sse::{Event as Sent, Sse},
     routing::MethodFilter,
 };
+use berth_listen::EventStream;
 use berth_store::{Action, ActionId, ActionPage, ActionStore, Subtask, SubtaskPage, SubtaskState};
 use berth_workflow::{Event, lifecycle};
 use futures::{Stream, StreamExt as _, stream};
@@ -74,7 +76,7 @@ type Sending = Result<Sent, Infallible>;
 async fn events(
     State(state): State<ApiState>,
     parameters: Parameters,
-) -> Result<Sse<impl Stream<Item = Sending>>, Problem> {
+) -> Result<(Extension<EventStream>, Sse<impl Stream<Item = Sending>>), Problem> {
     // First the subscription, then the look at the store: what happens between the two is seen twice and not never.
     let live = state.workflow(SHIPYARD)?.engine().events();
     let store = Arc::clone(state.actions(SHIPYARD)?);
@@ -100,7 +102,7 @@ async fn events(
         };
         Some((Ok(event), receiver))
     });
-    Ok(Sse::new(stream.boxed()))
+    Ok((Extension(EventStream), Sse::new(stream.boxed())))
 }
 
 fn sent(kind: &str, data: &Value) -> Sent {

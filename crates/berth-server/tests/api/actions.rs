@@ -154,12 +154,6 @@ async fn requests_are_refused_in_shipyards_order_and_words(on: On) {
             format!("{path}Bad input, no body provided"),
         ),
         (
-            good,
-            "text/plain",
-            "Json body is required",
-            format!("{path}Bad input, no body provided"),
-        ),
-        (
             "[]",
             JSON,
             "JSON validation failed: [] is not of type 'object'",

@@ -10,8 +10,9 @@ use std::{
     time::Duration,
 };
 
+use berth_listen::{ListenOptions, Server};
 use berth_repository::{Repository, SiteRules, read_values};
-use berth_server::{Api, ApiLimits, ApiState, Auth, ListenOptions, Server};
+use berth_server::{Api, ApiLimits, ApiState, Auth};
 use berth_store::{SealingKey, SealingKeys};
 use serde_json::Value;
 use tokio::{
@@ -115,10 +116,15 @@ impl Served {
 
     /// The same with a body that need not be what the headers say.
     pub(crate) async fn send_raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
-        let mut request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n",
-            self.address
-        );
+        let host = self.address.to_string();
+        let mut all = vec![("Host", host.as_str())];
+        all.extend(headers);
+        self.send_exactly(method, path, &all, body).await
+    }
+
+    /// The same without any header that is not given, but for the one that ends the connection.
+    pub(crate) async fn send_exactly(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         for (name, value) in headers {
             write!(request, "{name}: {value}\r\n").unwrap();
         }

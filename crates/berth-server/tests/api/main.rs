@@ -28,6 +28,8 @@ mod rendering;
 #[cfg(test)]
 mod routes;
 #[cfg(test)]
+mod sites;
+#[cfg(test)]
 mod staging;
 #[cfg(test)]
 mod tasks;

@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use berth_listen::{ListenOptions, Server};
 use berth_repository::{Configdocs, Repository, SiteRules};
-use berth_server::{Api, ApiState, Auth, ListenOptions, Server};
+use berth_server::{Api, ApiState, Auth};
 use berth_sim::{ApiServer, Cluster, ClusterOptions};
 use berth_store::{ActionStore, Database, SealingKeys, Store};
 use berth_workflow::{Engine, EngineOptions, Workflow, WorkflowOptions};

@@ -2,7 +2,8 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use berth_server::{Access, Limits, ListenError, ListenOptions, Server};
+use berth_listen::{Limits, ListenError, ListenOptions, Server};
+use berth_server::Access;
 use rustls::{
     ClientConfig, RootCertStore, SupportedProtocolVersion,
     pki_types::{CertificateDer, ServerName, pem::PemObject as _},
@@ -16,8 +17,8 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::support::{Identity, Running, local, service};
 
-const ONCE: &[u8] = b"GET /config/worker HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-const KEEP: &[u8] = b"HEAD /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+const ONCE: &[u8] = b"GET /config/worker HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+const KEEP: &[u8] = b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 async fn tls(
     address: SocketAddr,
@@ -173,7 +174,7 @@ async fn a_request_with_huge_headers_is_refused() {
     let server = Running::start(limited(Limits::default()), service(Access::Anonymous)).await;
     let mut stream = TcpStream::connect(server.plain.unwrap()).await.unwrap();
     let request = format!(
-        "GET /healthz HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n",
         "x".repeat(64 << 10)
     );
     // The server may close before it has read all of it.
@@ -184,22 +185,22 @@ async fn a_request_with_huge_headers_is_refused() {
     server.stop().await;
 }
 
+/// Configs hold secrets: whoever serves them to anybody serves them to machines, and not to pages.
 #[tokio::test]
-async fn more_connections_than_places_wait_their_turn() {
-    let limits = Limits {
-        connections: 1,
-        ..Limits::default()
-    };
-    let server = Running::start(limited(limits), service(Access::Anonymous)).await;
+async fn without_tokens_pages_of_other_sites_get_no_config() {
+    let server = Running::start(limited(Limits::default()), service(Access::Anonymous)).await;
     let address = server.plain.unwrap();
-    let mut first = TcpStream::connect(address).await.unwrap();
-    keep(&mut first).await;
-    let mut second = TcpStream::connect(address).await.unwrap();
-    second.write_all(KEEP).await.unwrap();
-    let mut byte = [0];
-    let early = tokio::time::timeout(Duration::from_millis(50), second.read(&mut byte)).await;
-    assert!(early.is_err(), "answered although there was no place");
-    drop(first);
-    assert_eq!(second.read(&mut byte).await.unwrap(), 1);
+    for (headers, status) in [
+        ("Host: 10.0.2.2:8080", "200"),
+        ("Accept: */*", "200"),
+        ("Host: evil.example", "421"),
+        ("Host: localhost\r\nOrigin: http://evil.example", "403"),
+        ("Host: localhost\r\nSec-Fetch-Site: cross-site", "403"),
+    ] {
+        let request = format!("GET /config/worker HTTP/1.1\r\n{headers}\r\nConnection: close\r\n\r\n");
+        let answer = once(TcpStream::connect(address).await.unwrap(), request.as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{headers}: {answer}");
+        assert_eq!(answer.contains("data:,ahoy"), status == "200", "{headers}: {answer}");
+    }
     server.stop().await;
 }

@@ -10,10 +10,9 @@ use std::{
 
 use berth_ignition::file;
 use berth_labels::LabelSet;
+use berth_listen::{ListenOptions, Server, TlsOptions};
 use berth_pools::{MachineConfig, RenderOptions, Timestamp, render};
-use berth_server::{
-    Access, Catalog, CatalogHandle, Clock, CommonFiles, IgnitionService, ListenOptions, NodeConfig, Server, TlsOptions,
-};
+use berth_server::{Access, Catalog, CatalogHandle, Clock, CommonFiles, IgnitionService, NodeConfig};
 use serde_json::json;
 use tokio::{sync::oneshot, task::JoinHandle};
 

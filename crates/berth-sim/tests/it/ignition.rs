@@ -3,11 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use berth_labels::{Flavour, Label, LabelSet};
+use berth_listen::{ListenOptions, Server};
 use berth_pools::{MachineConfig, Timestamp};
-use berth_server::{
-    Access, Catalog, CatalogHandle, IgnitionService, ListenOptions, NewToken, NodeConfig, Server, TokenScope,
-    TokenStore,
-};
+use berth_server::{Access, Catalog, CatalogHandle, IgnitionService, NewToken, NodeConfig, TokenScope, TokenStore};
 use berth_sim::{Cluster, ClusterOptions, Disk, Fleet, Habits, IgnitionSource, Phase, SimulatedTime};
 use berth_units::{LABELS_PATH, LabelsFile};
 use serde_json::json;

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use berth_pools::parse_duration;
 use clap::{Args, ValueEnum};
 
-use super::{FailureName, FlavourArg, LogFormat, LogLevel, Output, database::SealingArgs};
+use super::{FailureName, FlavourArg, LimitArgs, LogFormat, LogLevel, Output, database::SealingArgs};
 
 /// Which cluster is meant.
 #[derive(Debug, Args)]
@@ -74,13 +74,17 @@ pub(crate) struct ControllerArgs {
         long = "filename",
         visible_alias = "site",
         value_name = "PATH",
-        conflicts_with = "database"
+        conflicts_with_all = ["database", "database_file"]
     )]
     pub(crate) paths: Vec<PathBuf>,
 
     /// Database for whose committed revision Berths are kept: `sqlite:PATH` or `postgres://USER@HOST/NAME`
     #[arg(long, env = "BERTH_DATABASE", hide_env_values = true, value_name = "ADDRESS")]
     pub(crate) database: Option<String>,
+
+    /// File with the address of the database, for one with a password
+    #[arg(long, value_name = "FILE")]
+    pub(crate) database_file: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) sealing: SealingArgs,
@@ -109,6 +113,10 @@ pub(crate) struct ControllerArgs {
     #[arg(long, value_name = "FILE", requires = "admission_listen")]
     pub(crate) tls_key: Option<PathBuf>,
 
+    /// Roots of client certificates, in PEM; reviews are then taken only from API servers that show one
+    #[arg(long, value_name = "FILE", requires = "admission_listen")]
+    pub(crate) admission_client_ca: Option<PathBuf>,
+
     /// Let a change take away more than a tenth of all labels that Berth set
     #[arg(long)]
     pub(crate) allow_mass_removal: bool,
@@ -120,6 +128,9 @@ pub(crate) struct ControllerArgs {
     /// Address and port of /healthz, /readyz and /metrics
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) health_listen: Option<SocketAddr>,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 
     /// This is the only replica
     #[arg(long)]

@@ -1,9 +1,9 @@
 //! `--database` and the keys of what is sealed in it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use berth_store::{SealingKey, SealingKeys};
-use clap::Args;
+use clap::{ArgMatches, Args, parser::ValueSource};
 
 use crate::{
     failure::{Chain, Failure},
@@ -14,6 +14,10 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct DatabaseArgs {
     /// Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`
+    ///
+    /// An address with a password is refused here, where other users of the machine would see it: put it into a file for
+    /// --database-file or into the environment variable, or leave the password to PGPASSWORD or ~/.pgpass. A database server on
+    /// another machine must show a certificate for its name, unless the address says another `sslmode`.
     #[arg(
         long = "database",
         env = "BERTH_DATABASE",
@@ -21,10 +25,78 @@ pub(crate) struct DatabaseArgs {
         value_name = "ADDRESS",
         default_value = "sqlite:berth.db"
     )]
-    pub(crate) address: String,
+    typed: String,
+
+    /// File with the address of the database, for one with a password
+    #[arg(long = "database-file", value_name = "FILE")]
+    file: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) sealing: SealingArgs,
+}
+
+impl DatabaseArgs {
+    /// The address. A file that is named wins over the environment.
+    pub(crate) fn address(&self) -> Result<String, Failure> {
+        match &self.file {
+            Some(file) => address_in(file),
+            None => Ok(self.typed.clone()),
+        }
+    }
+}
+
+/// The address that a file holds.
+pub(crate) fn address_in(file: &Path) -> Result<String, Failure> {
+    let bytes = files::read(file)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    match (lines.next(), lines.next()) {
+        (Some(address), None) => Ok(address.to_owned()),
+        _ => Err(Failure::Argument {
+            message: format!("`{}` does not hold the address of a database", file.display()),
+            hint: Some("write it on one line, as in postgres://USER:PASSWORD@HOST/NAME".to_owned()),
+        }),
+    }
+}
+
+/// Refuses what other users of the machine would see in the list of processes: the address of a database with a password. The
+/// environment and files are seen by nobody else.
+pub(crate) fn refuse_typed_password(command: &clap::Command, matches: &ArgMatches) -> Result<(), Failure> {
+    let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let named = |long: &str| {
+        let found = command
+            .get_arguments()
+            .find(|argument| argument.get_long() == Some(long));
+        found.map(|argument| argument.get_id().as_str())
+    };
+    if let Some(id) = named("database").filter(|id| is_typed(id)) {
+        if matches
+            .get_one(id)
+            .is_some_and(|address: &String| berth_store::has_password(address))
+        {
+            return Err(Failure::Argument {
+                message: "the password in `--database` can be seen by every user of this machine".to_owned(),
+                hint: Some(
+                    "write the address into a file and give `--database-file FILE`, or set BERTH_DATABASE; or leave the \
+                     password out of it: PGPASSWORD and ~/.pgpass are read too"
+                        .to_owned(),
+                ),
+            });
+        }
+        if named("database-file").is_some_and(is_typed) {
+            return Err(Failure::Argument {
+                message: "`--database` and `--database-file` name two databases".to_owned(),
+                hint: Some("give one of them".to_owned()),
+            });
+        }
+    }
+    match matches.subcommand() {
+        Some((name, below)) => match command.find_subcommand(name) {
+            Some(command) => refuse_typed_password(command, below),
+            None => Ok(()),
+        },
+        None => Ok(()),
+    }
 }
 
 /// The keys that open and seal documents with storagePolicy encrypted.

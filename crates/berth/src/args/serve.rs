@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use berth_pools::parse_duration;
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::{DatabaseArgs, FlavourArg, StrategyName};
+use super::{DatabaseArgs, FlavourArg, LimitArgs, StrategyName};
 
 /// Run everything that Berth serves in one process
 ///
@@ -18,24 +18,28 @@ use super::{DatabaseArgs, FlavourArg, StrategyName};
 /// with --from-cluster the objects of a cluster, or without either the committed revision of the database, and follows when
 /// another one is committed.
 ///
-/// Without --auth nobody is asked who they are, and the API listens on loopback addresses only. Ctrl-C and SIGTERM end the server:
+/// Without --auth nobody is asked who they are: the API listens on loopback addresses only, and refuses requests of web pages of
+/// other sites. Elsewhere it needs a certificate too, or an explicit --plain-http. Ctrl-C and SIGTERM end the server:
 /// requests that have begun are finished.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "\
 berth serve --listen <ADDR:PORT> [--auth <WAY> [FILE]]
-                [--database <ADDRESS>] [OPTIONS]
+                [--tls-cert <FILE> --tls-key <FILE>] [--database <ADDRESS>] [OPTIONS]
        berth serve <--ignition-listen <ADDR:PORT>|--plain-listen <ADDR:PORT>>
                 <--tokens <FILE>|--allow-anonymous> [OPTIONS]
        berth serve --admission-listen <ADDR:PORT> --admission-cert <FILE>
                 --admission-key <FILE> [OPTIONS]",
+    mut_group("secure", |group| group.arg("listen")),
     group = ArgGroup::new("served").required(true).multiple(true).args(["listen", "ignition_listen", "plain_listen", "admission_listen"]),
     after_help = "\
 Examples:
   berth serve --listen 127.0.0.1:8080 --database sqlite:berth.db
   curl http://127.0.0.1:8080/api/v1.0/revisions
-  berth serve --listen 0.0.0.0:8080 --auth tokens api-tokens.json
-  berth serve --listen 0.0.0.0:8080 --auth kubernetes
+  berth serve --listen 0.0.0.0:8443 --tls-cert server.crt --tls-key server.key \\
+    --auth tokens api-tokens.json
+  berth serve --listen 0.0.0.0:8443 --tls-cert server.crt --tls-key server.key \\
+    --auth kubernetes --database-file database.txt
   berth serve --site site/ --ignition-listen 0.0.0.0:22623 \\
     --tls-cert server.crt --tls-key server.key --tokens tokens.json"
 )]
@@ -43,6 +47,12 @@ pub(crate) struct ServeArgs {
     /// Address and port of the API; port 0 takes any free one
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Option<SocketAddr>,
+
+    /// Serve the API without TLS although --listen can be reached from elsewhere, or there is a certificate
+    ///
+    /// Whoever sees the traffic has the tokens and the secrets in it. For a server behind a proxy that does TLS.
+    #[arg(long, requires = "listen")]
+    pub(crate) plain_http: bool,
 
     /// How callers of the API are known: none, tokens FILE, or kubernetes
     ///
@@ -70,6 +80,10 @@ pub(crate) struct ServeArgs {
     /// The private key of the webhook's certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "admission_listen")]
     pub(crate) admission_key: Option<PathBuf>,
+
+    /// Roots of client certificates, in PEM; reviews are then taken only from API servers that show one
+    #[arg(long, value_name = "FILE", requires = "admission_listen")]
+    pub(crate) admission_client_ca: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,
@@ -194,6 +208,7 @@ pub(crate) struct IgnitionServerArgs {
 /// What the Ignition server needs, under both commands.
 #[derive(Debug, Args)]
 #[command(
+    group = ArgGroup::new("secure").multiple(true).args(["ignition_listen"]),
     group = ArgGroup::new("listeners").multiple(true).requires("access").args(["ignition_listen", "plain_listen"]),
     group = ArgGroup::new("access").args(["tokens", "allow_anonymous"]),
     group = ArgGroup::new("source").args(["paths", "from_cluster"]),
@@ -223,11 +238,11 @@ pub(crate) struct IgnitionServerOptions {
     pub(crate) ignition_listen: Option<SocketAddr>,
 
     /// The server's certificate and those that lead to its root, in PEM; read again when it changes
-    #[arg(long, value_name = "FILE", requires = "ignition_listen")]
+    #[arg(long, value_name = "FILE", requires_all = ["secure", "tls_key"])]
     pub(crate) tls_cert: Option<PathBuf>,
 
     /// The private key of the certificate, in PEM
-    #[arg(long, value_name = "FILE", requires = "ignition_listen")]
+    #[arg(long, value_name = "FILE", requires_all = ["secure", "tls_cert"])]
     pub(crate) tls_key: Option<PathBuf>,
 
     /// Address and port without TLS; whoever sees the traffic sees the secrets in the configs
@@ -253,6 +268,9 @@ pub(crate) struct IgnitionServerOptions {
     /// Cluster that is told when a machine fetches its config, so that its Node is there before it
     #[arg(long, value_name = "KUBECONFIG")]
     pub(crate) announce_to: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 
     /// Form of the log
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]

@@ -27,7 +27,7 @@ pub(crate) fn run(
     };
     // A dry run leaves nothing behind, no empty database either.
     let is_new = args.dry_run && args.repository.server.server.is_none() && {
-        let file = database::file(&args.repository.database.address);
+        let file = database::file(&args.repository.database.address()?);
         file.is_some_and(|file| !file.exists())
     };
     let report = if is_new {

@@ -12,6 +12,7 @@ use berth_cluster::{
     lease::LeaseOptions,
 };
 use berth_labels::ConflictPolicy;
+use berth_listen::TlsOptions;
 use berth_repository::Repository;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) use self::webhook::webhook;
 use super::{ignition_server::log, install::failure};
 use crate::{
-    args::{AdmissionName, ControllerArgs, ModeName},
+    args::{AdmissionName, ControllerArgs, ModeName, address_in},
     cluster::unreachable,
     exit::Exit,
     failure::Failure,
@@ -46,7 +47,11 @@ pub(crate) fn run(args: &ControllerArgs) -> Result<Exit, Failure> {
         let serving = match (args.admission_listen, &args.tls_cert, &args.tls_key) {
             (Some(address), Some(certificate), Some(key)) => {
                 let reviewer = Webhook::new(client.clone(), options.flavour);
-                let server = webhook(reviewer, address, certificate, key).await?;
+                let tls = TlsOptions {
+                    client_ca: args.admission_client_ca.clone(),
+                    ..TlsOptions::new(address, certificate, key)
+                };
+                let server = webhook(reviewer, tls, &args.limits).await?;
                 Some(tokio::spawn(server.run(shutdown.clone().cancelled_owned())))
             }
             _ => None,
@@ -64,10 +69,12 @@ async fn documents(args: &ControllerArgs) -> Result<Option<documents::Documents>
     if !args.paths.is_empty() {
         return documents::of_folder(args.paths.clone(), args.flavour).map(Some);
     }
-    let Some(address) = &args.database else {
-        return Ok(None);
+    let address = match (&args.database_file, &args.database) {
+        (Some(file), _) => address_in(file)?,
+        (None, Some(address)) => address.clone(),
+        (None, None) => return Ok(None),
     };
-    let store = berth_store::open(address, args.sealing.keys()?).await?;
+    let store = berth_store::open(&address, args.sealing.keys()?).await?;
     Ok(Some(documents::of_database(Repository::new(store), args.flavour)))
 }
 

@@ -69,7 +69,7 @@ fn read(side: &str, args: &DiffArgs, stdin: &mut dyn Read, clock: &Clock) -> Res
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
     let has_repository = args.repository.server.server.is_some()
-        || database::file(&args.repository.database.address).is_none_or(|file| file.exists());
+        || database::file(&args.repository.database.address()?).is_none_or(|file| file.exists());
     let is_number = side.parse::<u64>().is_ok() || side.starts_with("revision/");
     if !is_word || !(has_repository || is_number) {
         return Loaded::read(&[path], stdin);

@@ -9,10 +9,9 @@ mod source;
 
 use std::{future::Future, io, path::Path, sync::Arc, time::Duration};
 
+use berth_listen::{Limits, ListenOptions, Server, TlsOptions};
 use berth_repository::Repository;
-use berth_server::{
-    Access, Catalog, CatalogHandle, Clock, IgnitionService, ListenOptions, Server, TlsOptions, TokenState, TokenStore,
-};
+use berth_server::{Access, Catalog, CatalogHandle, Clock, IgnitionService, TokenState, TokenStore};
 use tokio::{
     signal::unix::{SignalKind, signal},
     time::{Interval, MissedTickBehavior, interval},
@@ -133,7 +132,7 @@ impl Ready {
             options: ListenOptions {
                 tls: tls(args),
                 plain: args.plain_listen,
-                ..ListenOptions::default()
+                limits: args.limits.over(Limits::default()),
             },
             is_anonymous: args.allow_anonymous,
         }

@@ -4,8 +4,9 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use berth_cluster::{admission::Webhook, connect};
 use berth_labels::Flavour;
+use berth_listen::{Limits, ListenOptions, Server, TlsOptions};
 use berth_repository::{Configdocs, DocumentRules, Repository, SiteRules};
-use berth_server::{Api, ApiState, Auth, Clock, ClusterAccess, IdSource, ListenOptions, Server, TokenStore};
+use berth_server::{Api, ApiState, Auth, Clock, ClusterAccess, IdSource, TokenStore};
 use berth_site::LabelJoin;
 use berth_store::{ActionStore, Store};
 use berth_workflow::{
@@ -33,7 +34,10 @@ use crate::{
 pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let api = args
         .listen
-        .map(|address| way(address, &args.auth).map(|way| (address, way)))
+        .map(|address| {
+            let way = way(address, &args.auth)?;
+            Ok::<_, Failure>((transport(address, args)?, address, way))
+        })
         .transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -63,7 +67,7 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     ignition_server::start_log(options);
     let api = match api.zip(repository) {
         None => None,
-        Some(((address, way), (repository, database))) => {
+        Some(((listen, address, way), (repository, database))) => {
             let cluster = runtime.block_on(cluster(args))?;
             let auth = auth(way, cluster.as_ref().map_err(String::as_str))?;
             let rules: Arc<dyn DocumentRules> = Arc::new(SiteRules {
@@ -96,7 +100,7 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
                 (None, Ok(_)) => state,
             };
             Some(ServedApi {
-                address,
+                listen,
                 api: Api::new(state),
                 engine,
                 stop,
@@ -144,8 +148,35 @@ async fn reviews(args: &ServeArgs) -> Result<Option<Server>, Failure> {
     .await
     .map_err(unreachable)?;
     let flavour = args.ignition.flavour.typed().unwrap_or_default();
-    let server = webhook(Webhook::new(client, flavour), address, certificate, key).await?;
+    let tls = TlsOptions {
+        client_ca: args.admission_client_ca.clone(),
+        ..TlsOptions::new(address, certificate, key)
+    };
+    let server = webhook(Webhook::new(client, flavour), tls, &args.ignition.limits).await?;
     Ok(Some(server))
+}
+
+/// With TLS wherever there is a certificate. Without one nobody else may see the traffic, unless somebody says so.
+fn transport(address: SocketAddr, args: &ServeArgs) -> Result<ListenOptions, Failure> {
+    let options = &args.ignition;
+    let certificate = options.tls_cert.as_ref().zip(options.tls_key.as_ref());
+    let tls = certificate
+        .filter(|_| !args.plain_http)
+        .map(|(certificate, key)| TlsOptions::new(address, certificate, key));
+    if tls.is_none() && !args.plain_http && !address.ip().is_loopback() {
+        return Err(Failure::Argument {
+            message: format!("the API on {address} can be reached from elsewhere, and there is no certificate for TLS"),
+            hint: Some(
+                "add `--tls-cert FILE --tls-key FILE`; or `--plain-http`, where a proxy in front of it does TLS"
+                    .to_owned(),
+            ),
+        });
+    }
+    Ok(ListenOptions {
+        plain: tls.is_none().then_some(address),
+        tls,
+        limits: options.limits.over(Limits::default()),
+    })
 }
 
 /// How callers of the API are known.
@@ -233,7 +264,7 @@ async fn cluster(args: &ServeArgs) -> Result<Result<Client, String>, Failure> {
 
 /// The API with what works behind it.
 struct ServedApi {
-    address: SocketAddr,
+    listen: ListenOptions,
     api: Api,
     engine: Option<Arc<Engine>>,
     stop: CancellationToken,
@@ -293,20 +324,22 @@ async fn serve(api: Option<ServedApi>, ignition: Option<Ready>, reviews: Option<
     let mut working = None;
     let mut ending = CancellationToken::new();
     if let Some(ServedApi {
-        address,
+        listen,
         api,
         engine,
         stop,
     }) = api
     {
         ending = stop.clone();
-        let options = ListenOptions {
-            plain: Some(address),
-            ..ListenOptions::default()
-        };
-        let server = Server::bind(options, api).await?;
+        let server = Server::bind(listen, api).await?;
+        if let Some(address) = server.tls_address() {
+            tracing::info!(%address, tls = true, "the API is listening");
+        }
         if let Some(address) = server.plain_address() {
-            tracing::info!(%address, "the API is listening");
+            tracing::info!(%address, tls = false, "the API is listening");
+            if !address.ip().is_loopback() {
+                tracing::warn!("tokens and documents can be read on the way to the API (--plain-http)");
+            }
         }
         servers.push(server);
         working = engine.map(|engine| tokio::spawn(engine.run(stop)));

@@ -60,7 +60,7 @@ pub(crate) fn compact(args: &StoreCompactArgs, printer: &mut Printer<'_>) -> Res
 
 /// How large the database is, with what is not yet in its main file. A server does not tell.
 fn size(args: &DatabaseArgs) -> Option<u64> {
-    let file = database::file(&args.address)?;
+    let file = database::file(&args.address().ok()?)?;
     let beside = std::path::PathBuf::from(format!("{}-wal", file.display()));
     let length = |path: &std::path::Path| std::fs::metadata(path).map(|metadata| metadata.len()).ok();
     Some(length(&file)? + length(&beside).unwrap_or_default())

@@ -50,6 +50,8 @@ mod site;
 #[cfg(test)]
 mod token;
 #[cfg(test)]
+mod transport;
+#[cfg(test)]
 mod unit;
 #[cfg(test)]
 mod up;

@@ -33,7 +33,7 @@ fn ask(address: &str, method: &str, path: &str, body: &str) -> Option<(u16, Stri
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Type: application/x-yaml\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/x-yaml\r\n\
          Content-Length: {}\r\n\r\n{body}",
         body.len()
     )

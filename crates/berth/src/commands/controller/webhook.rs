@@ -1,31 +1,18 @@
 //! The admission webhook beside the controllers, or beside the API.
 
-use std::{net::SocketAddr, path::Path};
-
 use berth_cluster::admission::Webhook;
-use berth_server::{ListenOptions, Reviews, Server, TlsOptions};
+use berth_listen::{ListenOptions, Server, TlsOptions};
 
-use crate::failure::{Chain, Failure};
+use crate::{args::LimitArgs, failure::Failure};
 
 /// Opens the port.
-pub(crate) async fn webhook(
-    webhook: Webhook,
-    address: SocketAddr,
-    certificate: &Path,
-    key: &Path,
-) -> Result<Server, Failure> {
-    let reviews = Reviews::new(move |path, body| {
-        let webhook = webhook.clone();
-        async move {
-            let answer = webhook.answer(&path, &body).await;
-            answer.map_err(|error| Chain(&error).to_string())
-        }
-    });
+pub(crate) async fn webhook(webhook: Webhook, tls: TlsOptions, limits: &LimitArgs) -> Result<Server, Failure> {
     let options = ListenOptions {
-        tls: Some(TlsOptions::new(address, certificate, key)),
-        ..ListenOptions::default()
+        tls: Some(tls),
+        plain: None,
+        limits: limits.over(Webhook::limits()),
     };
-    let server = Server::bind(options, reviews).await?;
+    let server = Server::bind(options, webhook).await?;
     if let Some(address) = server.tls_address() {
         tracing::info!(%address, "admission reviews are answered");
     }

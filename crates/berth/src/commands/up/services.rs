@@ -3,9 +3,10 @@
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc};
 
 use berth_labels::Flavour;
+use berth_listen::{ListenOptions, Server};
 use berth_pools::Timestamp as Seconds;
 use berth_repository::{BufferMode, CommitOptions, Configdocs, LoadOptions, Repository, SiteRules};
-use berth_server::{Access, CatalogHandle, IgnitionService, ListenOptions, NewToken, Server, TokenScope, TokenStore};
+use berth_server::{Access, CatalogHandle, IgnitionService, NewToken, TokenScope, TokenStore};
 use berth_sim::IgnitionSource;
 use berth_store::{SealingKeys, SqliteStore};
 use kube::Client;

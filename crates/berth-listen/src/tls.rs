@@ -9,13 +9,13 @@ use std::{
 
 use arc_swap::ArcSwap;
 use rustls::{
-    ServerConfig,
+    RootCertStore, ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
     pki_types::{
         CertificateDer, PrivateKeyDer,
         pem::{self, PemObject as _},
     },
-    server::{ClientHello, ResolvesServerCert},
+    server::{ClientHello, ResolvesServerCert, VerifierBuilderError, WebPkiClientVerifier, danger::ClientCertVerifier},
     sign::CertifiedKey,
 };
 use sha2::{Digest, Sha256};
@@ -53,6 +53,15 @@ pub enum CertificateError {
         /// Why.
         #[source]
         source: rustls::Error,
+    },
+    /// The roots of clients' certificates cannot be used.
+    #[error("clients cannot be checked with the certificates in {}", .path.display())]
+    ClientCa {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: VerifierBuilderError,
     },
     /// TLS cannot be set up at all.
     #[error("TLS cannot be set up")]
@@ -146,16 +155,45 @@ impl ReloadingCertificate {
         }
     }
 
-    /// TLS 1.2 and 1.3 with this certificate, HTTP/1.1 only.
-    pub(crate) fn server_config(self: &Arc<Self>) -> Result<ServerConfig, CertificateError> {
-        let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+    /// TLS 1.2 and 1.3 with this certificate, HTTP/1.1 only; for clients with a certificate of these roots, where some are given.
+    pub(crate) fn server_config(self: &Arc<Self>, client_ca: Option<&Path>) -> Result<ServerConfig, CertificateError> {
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()
-            .map_err(CertificateError::Tls)?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::clone(self) as Arc<dyn ResolvesServerCert>);
+            .map_err(CertificateError::Tls)?;
+        let builder = match client_ca {
+            None => builder.with_no_client_auth(),
+            Some(path) => builder.with_client_cert_verifier(self.client_verifier(path)?),
+        };
+        let mut config = builder.with_cert_resolver(Arc::clone(self) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(config)
     }
+
+    fn client_verifier(&self, path: &Path) -> Result<Arc<dyn ClientCertVerifier>, CertificateError> {
+        let refuse = |source| CertificateError::Pem {
+            path: path.to_owned(),
+            what: "a certificate",
+            source,
+        };
+        let text = read(path)?;
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(&text) {
+            roots.add(certificate.map_err(refuse)?).map_err(CertificateError::Tls)?;
+        }
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&self.provider))
+            .build()
+            .map_err(|source| CertificateError::ClientCa {
+                path: path.to_owned(),
+                source,
+            })
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, CertificateError> {
+    fs::read(path).map_err(|source| CertificateError::Read {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 impl ResolvesServerCert for ReloadingCertificate {
@@ -172,12 +210,6 @@ struct Pair {
 
 impl Pair {
     fn read(certificate: &Path, key: &Path) -> Result<Self, CertificateError> {
-        let read = |path: &Path| {
-            fs::read(path).map_err(|source| CertificateError::Read {
-                path: path.to_owned(),
-                source,
-            })
-        };
         Ok(Self {
             certificate: read(certificate)?,
             key: read(key)?,

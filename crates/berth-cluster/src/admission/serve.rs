@@ -1,0 +1,92 @@
+//! The webhook over HTTP: one review in, one answer out.
+
+use std::net::SocketAddr;
+
+use berth_listen::{Callers, Limits, RequestBody, Service};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::Bytes,
+    header::{CONTENT_TYPE, HeaderMap, HeaderValue},
+};
+
+use super::Webhook;
+
+/// The most bytes of a review: two versions of an object, each as large as the API server takes.
+const BODY_BYTES: usize = 8 << 20;
+
+impl Webhook {
+    /// How much API servers may ask for. Reviews of Nodes have some ten kilobytes; what all of them take stays far below the memory
+    /// that the controllers may have.
+    pub fn limits() -> Limits {
+        Limits {
+            body_bytes: 4 * BODY_BYTES,
+            body_bytes_per_address: 2 * BODY_BYTES,
+            ..Limits::default()
+        }
+    }
+}
+
+impl Service for Webhook {
+    type Body = Full<Bytes>;
+
+    /// Over TLS, and in JSON, which no page can send without asking first: there is nobody to keep out.
+    fn callers(&self) -> Callers {
+        Callers::Known
+    }
+
+    async fn answer(&self, _: SocketAddr, request: Request<RequestBody>) -> Response<Full<Bytes>> {
+        let path = request.uri().path().to_owned();
+        if path == "/healthz" {
+            return reply(StatusCode::OK, "text/plain", "ok\n");
+        }
+        if request.method() != Method::POST {
+            let text = "an AdmissionReview is sent with POST\n";
+            return reply(StatusCode::METHOD_NOT_ALLOWED, "text/plain", text);
+        }
+        if !is_json(request.headers()) {
+            let text = "an AdmissionReview has the Content-Type application/json\n";
+            return reply(StatusCode::UNSUPPORTED_MEDIA_TYPE, "text/plain", text);
+        }
+        let body = match Limited::new(request.into_body(), BODY_BYTES).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) => {
+                let text = format!("the review cannot be read: {error}\n");
+                return reply(StatusCode::BAD_REQUEST, "text/plain", text);
+            }
+        };
+        match self.answer(&path, &body).await {
+            Ok(answer) => reply(StatusCode::OK, "application/json", answer),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "a review is not answered");
+                reply(StatusCode::BAD_REQUEST, "text/plain", format!("{}\n", chain(&error)))
+            }
+        }
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}

@@ -1,0 +1,235 @@
+//! What travels, and who can see it: TLS of `berth serve`, and passwords of databases.
+
+use std::path::PathBuf;
+
+use crate::{
+    run::{Folder, Outcome, command, finish},
+    served::Served,
+};
+
+const SECRET: &str = "cormorant";
+
+/// A certificate for this machine, and its key.
+fn certificate(folder: &Folder) -> (PathBuf, PathBuf) {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    folder.write("tls.crt", made.cert.pem().as_bytes());
+    folder.write("tls.key", made.signing_key.serialize_pem().as_bytes());
+    (folder.path().join("tls.crt"), folder.path().join("tls.key"))
+}
+
+#[test]
+fn the_api_is_served_with_tls_and_clients_check_its_certificate() {
+    let folder = Folder::new();
+    let (certificate, key) = certificate(&folder);
+    let database = format!("sqlite:{}", folder.path().join("berth.db").display());
+    let mut serve = command();
+    serve.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--no-cluster",
+        "--database",
+        &database,
+    ]);
+    serve.arg("--tls-cert").arg(&certificate).arg("--tls-key").arg(&key);
+    let served = Served::start(&mut serve);
+    let line = served.wait_for("the API is listening");
+    assert_eq!(line["tls"], true, "{line}");
+    let url = format!("https://{}", line["address"].as_str().unwrap());
+
+    let ask = |server: &str, trusts: bool| {
+        let mut berth = command();
+        berth.args(["revisions", "--server", server]);
+        if trusts {
+            berth.arg("--server-ca").arg(&certificate);
+        }
+        finish(&mut berth, b"")
+    };
+    let outcome = ask(&url, true);
+    assert_eq!(outcome.exit, 0, "{outcome}");
+    let outcome = ask(&url, false);
+    assert_eq!(outcome.exit, 3, "{outcome}");
+    let outcome = ask(&url.replace("https", "http"), true);
+    assert_eq!(outcome.exit, 3, "{outcome}");
+    assert_eq!(served.signal("-TERM"), Some(0));
+}
+
+#[test]
+fn off_loopback_the_api_needs_a_certificate_or_a_word() {
+    let folder = Folder::new();
+    let (certificate, key) = certificate(&folder);
+    let (certificate, key) = (certificate.to_str().unwrap(), key.to_str().unwrap());
+    let database = format!("sqlite:{}", folder.path().join("berth.db").display());
+    let tokens = folder.path().join("tokens.json");
+    let common = [
+        "serve",
+        "--listen",
+        "0.0.0.0:0",
+        "--no-cluster",
+        "--database",
+        &database,
+        "--auth",
+        "tokens",
+        tokens.to_str().unwrap(),
+    ];
+    let outcome = finish(command().args(common), b"");
+    assert_eq!(outcome.exit, 2, "{outcome}");
+    assert!(outcome.stderr.contains("there is no certificate for TLS"), "{outcome}");
+    assert!(outcome.stderr.contains("--plain-http"), "{outcome}");
+    let half = finish(command().args(common).args(["--tls-cert", certificate]), b"");
+    assert_eq!(half.exit, 2, "{half}");
+
+    for (more, is_secure) in [
+        (vec!["--plain-http"], false),
+        (vec!["--tls-cert", certificate, "--tls-key", key], true),
+        (vec!["--tls-cert", certificate, "--tls-key", key, "--plain-http"], false),
+    ] {
+        let served = Served::start(command().args(common).args(&more));
+        assert_eq!(served.wait_for("the API is listening")["tls"], is_secure, "{more:?}");
+    }
+}
+
+/// Nobody listens there, so an address that is taken ends in a refusal of the network.
+fn address() -> String {
+    format!("postgres://berth:{SECRET}@127.0.0.1:1/berth")
+}
+
+#[track_caller]
+fn assert_refused(outcome: &Outcome, about: &str) {
+    assert_eq!(outcome.exit, 2, "{about}: {outcome}");
+    assert!(
+        outcome.stderr.contains("can be seen by every user of this machine"),
+        "{about}: {outcome}"
+    );
+    assert!(outcome.stderr.contains("--database-file"), "{about}: {outcome}");
+    assert!(!outcome.to_string().contains(SECRET), "{about}: {outcome}");
+}
+
+#[track_caller]
+fn assert_taken(outcome: &Outcome, about: &str) {
+    assert_eq!(outcome.exit, 3, "{about}: {outcome}");
+    assert!(outcome.stderr.contains("Connection refused"), "{about}: {outcome}");
+    assert!(!outcome.to_string().contains(SECRET), "{about}: {outcome}");
+}
+
+/// Every command that has `--database`, by name.
+fn commands() -> Vec<Vec<String>> {
+    fn below(command: &clap::Command, path: &[String], found: &mut Vec<Vec<String>>) {
+        if command
+            .get_arguments()
+            .any(|argument| argument.get_long() == Some("database"))
+        {
+            found.push(path.to_vec());
+        }
+        for command in command.get_subcommands() {
+            let path = [path, &[command.get_name().to_owned()]].concat();
+            below(command, &path, found);
+        }
+    }
+    let mut found = Vec::new();
+    below(&berth::command(), &[], &mut found);
+    found
+}
+
+#[test]
+fn a_password_in_an_argument_is_refused_by_every_command_and_never_repeated() {
+    let commands = commands();
+    assert!(commands.len() >= 10, "{commands:?}");
+    for words in commands {
+        // What else a command needs is found missing first, or not at all.
+        let more: &[&str] = match words.join(" ").as_str() {
+            "serve" => &["--listen", "127.0.0.1:0"],
+            "store backup" => &["copy.db"],
+            "show" | "rollback" => &["1"],
+            "tag" => &["1", "x"],
+            "configdocs load" => &["site", "-f", "x"],
+            "configdocs show" => &["site"],
+            "apply" | "diff" => &["-f", "x"],
+            _ => &[],
+        };
+        for address in [address(), format!("postgres://127.0.0.1:1/berth?password={SECRET}")] {
+            let mut berth = command();
+            berth.args(&words).args(more).args(["--database", &address]);
+            let outcome = finish(&mut berth, b"");
+            if outcome.stderr.contains("can be seen by every user") {
+                assert_refused(&outcome, &words.join(" "));
+            } else {
+                // Then it has not even looked at the address.
+                assert!(
+                    outcome.exit == 2 && outcome.stderr.contains("Usage:"),
+                    "{words:?}: {outcome}"
+                );
+                assert!(!outcome.to_string().contains(SECRET), "{words:?}: {outcome}");
+            }
+        }
+    }
+    for words in ["revisions", "store check", "controller", "serve --listen 127.0.0.1:0"] {
+        let mut berth = command();
+        berth.args(words.split_whitespace()).args(["--database", &address()]);
+        assert_refused(&finish(&mut berth, b""), words);
+    }
+}
+
+#[test]
+fn a_password_in_the_environment_or_a_file_is_taken() {
+    let folder = Folder::new();
+    folder.write("address", format!("{}\n", address()).as_bytes());
+    let file = folder.path().join("address");
+    let outcome = finish(command().env("BERTH_DATABASE", address()).arg("revisions"), b"");
+    assert_taken(&outcome, "environment");
+    let outcome = finish(command().arg("revisions").arg("--database-file").arg(&file), b"");
+    assert_taken(&outcome, "file");
+    let mut both = command();
+    both.env("BERTH_DATABASE", "sqlite:nowhere.db");
+    let outcome = finish(both.arg("revisions").arg("--database-file").arg(&file), b"");
+    assert_taken(&outcome, "the file wins over the environment");
+    let outcome = finish(
+        command().args(["revisions", "--database", "postgres://berth@127.0.0.1:1/berth"]),
+        b"",
+    );
+    assert_taken(&outcome, "an address without a password");
+
+    folder.write("empty", b"\n");
+    let empty = folder.path().join("empty");
+    let outcome = finish(command().arg("revisions").arg("--database-file").arg(&empty), b"");
+    assert_eq!(outcome.exit, 2, "{outcome}");
+    assert!(
+        outcome.stderr.contains("does not hold the address of a database"),
+        "{outcome}"
+    );
+    let mut two = command();
+    two.args(["revisions", "--database", "sqlite:x.db", "--database-file"]);
+    let outcome = finish(two.arg(&file), b"");
+    assert_eq!(outcome.exit, 2, "{outcome}");
+    assert!(outcome.stderr.contains("name two databases"), "{outcome}");
+}
+
+#[test]
+fn what_is_installed_has_the_address_in_the_environment_alone() {
+    let outcome = finish(
+        command().args([
+            "install",
+            "--database-secret",
+            "berth-database",
+            "--dry-run",
+            "-o",
+            "json",
+        ]),
+        b"",
+    );
+    assert_eq!(outcome.exit, 0, "{outcome}");
+    let list = outcome.json();
+    let objects = list["items"].as_array().unwrap();
+    let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["env"][0]["name"], "BERTH_DATABASE");
+    assert_eq!(
+        container["env"][0]["valueFrom"]["secretKeyRef"]["name"],
+        "berth-database"
+    );
+    assert!(
+        !container["args"].to_string().contains("DATABASE"),
+        "{}",
+        container["args"]
+    );
+}
