@@ -90,3 +90,69 @@ fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Resp
         .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use berth_labels::Flavour;
+    use berth_listen::serve_stream;
+    use http::Response;
+    use kube::Client;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    /// Asks a webhook whose cluster does not answer.
+    async fn ask(head: &str, body: &[u8]) -> String {
+        let silent = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+            Err::<Response<kube::client::Body>, _>(std::io::Error::other("nobody is there"))
+        });
+        let webhook = Webhook::new(Client::new(silent, "default"), Flavour::Upstream);
+        let (mut client, server) = tokio::io::duplex(64 << 10);
+        let peer = SocketAddr::from(([192, 0, 2, 1], 1));
+        tokio::spawn(serve_stream(server, peer, webhook, Webhook::limits()));
+        let head = format!("{head}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+        client.write_all(head.as_bytes()).await.unwrap();
+        // What is refused need not be read.
+        let _ = client.write_all(body).await;
+        let mut answer = String::new();
+        let _ = client.read_to_string(&mut answer).await;
+        answer
+    }
+
+    #[tokio::test]
+    async fn only_reviews_in_json_are_answered() {
+        const JSON: &str = "POST /admission/validate HTTP/1.1\r\nContent-Type: application/json";
+        let review = br#"{"request": {"uid": "1", "kind": {"kind": "Pod"}}}"#;
+        for (head, body, status) in [
+            (JSON, review.as_slice(), "200"),
+            (
+                "POST /admission/validate HTTP/1.1\r\nContent-Type: application/json; charset=utf-8",
+                review,
+                "200",
+            ),
+            (
+                "POST /admission/validate HTTP/1.1\r\nContent-Type: text/plain",
+                review,
+                "415",
+            ),
+            (
+                "POST /admission/validate HTTP/1.1\r\nContent-Type: text/plain; application/json",
+                review,
+                "415",
+            ),
+            ("POST /admission/validate HTTP/1.1\r\nX: y", review, "415"),
+            (
+                "POST /elsewhere HTTP/1.1\r\nContent-Type: application/json",
+                review,
+                "400",
+            ),
+            (JSON, b"{", "400"),
+            (JSON, &vec![b' '; BODY_BYTES + 1], "400"),
+            ("GET /admission/validate HTTP/1.1", b"", "405"),
+            ("GET /healthz HTTP/1.1", b"", "200"),
+        ] {
+            let answer = ask(head, body).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {answer}");
+        }
+    }
+}
