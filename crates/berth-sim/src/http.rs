@@ -155,7 +155,9 @@ fn could_be_a_web_page(headers: &HeaderMap) -> bool {
         .unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let local = ["127.0.0.1", "[::1]", "localhost"].contains(&name);
-    !local || headers.contains_key(header::ORIGIN)
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    let foreign = site.is_some_and(|site| site != b"none" && site != b"same-origin");
+    !local || foreign || headers.contains_key(header::ORIGIN)
 }
 
 /// A request that was read.

@@ -65,12 +65,26 @@ async fn objects_are_on_disk_and_old_watches_are_told_to_begin_anew() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_web_page_is_nobody() {
     let server = ApiServer::start(Cluster::new(options()), loopback()).await.unwrap();
-    let mut stream = TcpStream::connect(server.address()).await.unwrap();
-    let request = "GET /api/v1/nodes HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    for (method, headers, status) in [
+        ("GET", "host: localhost", 200),
+        ("GET", "host: evil.example", 403),
+        ("GET", "host: 127.0.0.1.evil.example", 403),
+        ("GET", "host: localhost\r\norigin: http://evil.example", 403),
+        ("GET", "host: localhost\r\nsec-fetch-site: cross-site", 403),
+        ("DELETE", "host: evil.example", 403),
+        ("DELETE", "host: localhost\r\norigin: null", 403),
+        ("DELETE", "host: localhost\r\nsec-fetch-site: same-site", 403),
+    ] {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        let request = format!("{method} /api/v1/nodes HTTP/1.1\r\n{headers}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{method} {headers}: {answer}"
+        );
+    }
     server.stop().await;
 }
 
