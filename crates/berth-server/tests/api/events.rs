@@ -69,7 +69,12 @@ async fn an_action_is_followed_to_its_end_and_can_be_followed_later(on: On) {
     server.commit(SITE).await;
     server.site_action().await;
     let mut all = Stream::open(&server.api, "events").await;
-    assert!(all.until("\r\n\r\n").await.contains("content-type: text/event-stream"));
+    let head = all.until("\r\n\r\n").await;
+    assert!(head.contains("content-type: text/event-stream"), "{head}");
+    assert!(
+        head.contains("connection: close"),
+        "the listener counts it as a stream: {head}"
+    );
     let made = server.relabel(&json!(["node1", "node2"])).await.expect(201).json();
     let id = made["id"].as_str().unwrap();
     let mut own = Stream::open(&server.api, &format!("events?action={id}")).await;

@@ -1,6 +1,10 @@
 //! What travels, and who can see it: TLS of `berth serve`, and passwords of databases.
 
-use std::path::PathBuf;
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    path::PathBuf,
+};
 
 use crate::{
     run::{Folder, Outcome, command, finish},
@@ -202,6 +206,43 @@ fn a_password_in_the_environment_or_a_file_is_taken() {
     let outcome = finish(two.arg(&file), b"");
     assert_eq!(outcome.exit, 2, "{outcome}");
     assert!(outcome.stderr.contains("name two databases"), "{outcome}");
+}
+
+/// A database server that answers the question for TLS with this, and gives everything that it was sent.
+fn database_server(answer: &'static [u8]) -> (u16, std::thread::JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut question = [0; 8];
+        stream.read_exact(&mut question).unwrap();
+        stream.write_all(answer).unwrap();
+        let mut rest = Vec::new();
+        // A client that is not satisfied may hang up in any way.
+        let _ = stream.read_to_end(&mut rest);
+        rest
+    });
+    (port, serving)
+}
+
+#[test]
+fn a_database_that_does_no_tls_is_not_told_who_asks() {
+    for (answer, is_silent) in [(&b"N"[..], true), (&b"Sthis is not TLS"[..], false)] {
+        let (port, serving) = database_server(answer);
+        let address = format!("postgres://{SECRET}@127.0.0.1:{port}/berth?sslmode=verify-full");
+        let outcome = finish(command().args(["revisions", "--database", &address]), b"");
+        assert_eq!(outcome.exit, 3, "{outcome}");
+        assert!(
+            outcome
+                .stderr
+                .contains("cannot connect to the database on 127.0.0.1 with TLS"),
+            "{outcome}"
+        );
+        assert!(outcome.stderr.contains("sslrootcert=FILE"), "{outcome}");
+        let sent = serving.join().unwrap();
+        assert!(!is_silent || sent.is_empty(), "{}", sent.escape_ascii());
+        assert!(!sent.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()));
+    }
 }
 
 #[test]
