@@ -41,6 +41,10 @@ fn describe(root: &Root, node: &Node) -> (String, bool) {
         line(&mut text, "refused", "the unit is masked");
         return (text, false);
     }
+    if let Err(message) = node.must_be_known() {
+        line(&mut text, "refused", &message);
+        return (text, false);
+    }
     let request = DropInRequest {
         labels: &node.labels,
         flavour: node.flavour,

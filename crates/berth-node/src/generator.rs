@@ -33,6 +33,7 @@ fn generate(root: &Root, directory: &Path, messages: &mut Vec<String>) -> Result
     if node.labels.is_empty() || node.unit.state() == LoadState::Masked {
         return Ok(());
     }
+    node.must_be_known()?;
     let answer = drop_in(
         &node.unit,
         DropInRequest {

@@ -53,6 +53,8 @@ fn merge(root: &Root, node: &Node, hook: Hook<'_>) -> Result<(), String> {
             "default-kubelet",
         ),
     };
+    node.must_be_known()
+        .map_err(|message| format!("{path}: nothing is written: {message}"))?;
     must_be_used(&node.unit, path, variable)?;
     let cannot = |error: std::io::Error| format!("{path}: cannot be read or written: {error}");
     let existing = root.read_optional(path).map_err(cannot)?.unwrap_or_default();

@@ -28,12 +28,17 @@ pub(crate) struct Node {
     pub(crate) flavour_from: String,
     /// What was odd.
     pub(crate) problems: Vec<String>,
+    unread: Vec<String>,
 }
 
 impl Node {
     /// Reads everything. What cannot be read is a problem, not a failure.
     pub(crate) fn read(root: &Root) -> Self {
-        let Collected { unit, mut problems } = collect(root);
+        let Collected {
+            unit,
+            mut problems,
+            unread,
+        } = collect(root);
         let environment = unit.environment(|path| match root.read(path) {
             Ok(Found::Text(text)) => EnvFileContent::Text(text),
             Ok(Found::Device) => EnvFileContent::Text(Vec::new()),
@@ -54,7 +59,16 @@ impl Node {
             flavour,
             flavour_from,
             problems,
+            unread,
         }
+    }
+
+    /// Refuses a unit of which a file cannot be read: what is written for it could undo what that file says.
+    pub(crate) fn must_be_known(&self) -> Result<(), String> {
+        if self.unread.is_empty() {
+            return Ok(());
+        }
+        Err(format!("{}; the unit starts as it is", self.unread.join("; ")))
     }
 }
 

@@ -44,7 +44,10 @@ pub(crate) enum Found {
 /// One entry of a directory.
 #[derive(Debug)]
 pub(crate) struct Entry {
+    /// The name; what is not UTF-8 in it is replaced.
     pub(crate) name: String,
+    /// Whether the name is what it says.
+    pub(crate) is_utf8: bool,
     pub(crate) is_link: bool,
 }
 
@@ -105,23 +108,25 @@ impl Root {
         Ok(clean(&parent.join(target)).into_os_string().into_string().ok())
     }
 
-    /// The entries of a directory in order of their names. One that is missing has none; names that are not UTF-8 are no
-    /// unit files.
-    pub(crate) fn list(&self, path: &str) -> Vec<Entry> {
-        let Ok(listing) = self.resolve(Path::new(path)).and_then(fs::read_dir) else {
-            return Vec::new();
+    /// The entries of a directory in order of their names. One that is missing has none.
+    pub(crate) fn list(&self, path: &str) -> io::Result<Vec<Entry>> {
+        let listing = match self.resolve(Path::new(path)).and_then(fs::read_dir) {
+            Ok(listing) => listing,
+            Err(error) if is_missing(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
         };
-        let mut entries: Vec<Entry> = listing
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                Some(Entry {
-                    is_link: entry.file_type().ok()?.is_symlink(),
-                    name: entry.file_name().into_string().ok()?,
-                })
-            })
-            .collect();
+        let mut entries = Vec::new();
+        for entry in listing {
+            let entry = entry?;
+            let name = entry.file_name();
+            entries.push(Entry {
+                is_link: entry.file_type()?.is_symlink(),
+                is_utf8: name.to_str().is_some(),
+                name: name.to_string_lossy().into_owned(),
+            });
+        }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
-        entries
+        Ok(entries)
     }
 
     /// Writes a file under the root in one step. A link stays a link, and what it points to is replaced; the file keeps
@@ -336,7 +341,7 @@ mod tests {
         fs::set_permissions(directory.path().join("a/b/c"), fs::Permissions::from_mode(0o640)).unwrap();
         root.write("/a/b/c", b"2").unwrap();
         assert_eq!((mode(), text(&root, "/a/b/c").as_str()), (0o640, "2"));
-        assert_eq!(root.list("/a/b").len(), 1, "no temporary file is left");
+        assert_eq!(root.list("/a/b").unwrap().len(), 1, "no temporary file is left");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{ffi::OsStr, path::Path};
 
 use berth_units::{Content, EffectiveUnit, SEARCH_PATH, UnitTree, drop_in_directories};
 
-use crate::root::{Found, Root, is_missing};
+use crate::root::{Entry, Found, Root, is_missing};
 
 /// The unit that labels are added to.
 pub(crate) const UNIT: &str = "kubelet.service";
@@ -25,6 +25,8 @@ const NORMAL: &str = "/run/systemd/generator";
 pub(crate) struct Collected {
     pub(crate) unit: EffectiveUnit,
     pub(crate) problems: Vec<String>,
+    /// Files of the unit that could not be read. What they say is not known, so the unit is not known either.
+    pub(crate) unread: Vec<String>,
 }
 
 /// Reads the unit. Drop-ins of its other names count too, as they do for systemd.
@@ -33,6 +35,7 @@ pub(crate) fn collect(root: &Root) -> Collected {
         root,
         tree: UnitTree::new(),
         problems: Vec::new(),
+        unread: Vec::new(),
     };
     let names = collector.fragment();
     let main = names.last().map_or(UNIT, String::as_str);
@@ -47,6 +50,7 @@ pub(crate) fn collect(root: &Root) -> Collected {
     Collected {
         unit: EffectiveUnit::load(&collector.tree, main),
         problems: collector.problems,
+        unread: collector.unread,
     }
 }
 
@@ -64,6 +68,7 @@ struct Collector<'a> {
     root: &'a Root,
     tree: UnitTree,
     problems: Vec<String>,
+    unread: Vec<String>,
 }
 
 impl Collector<'_> {
@@ -104,10 +109,10 @@ impl Collector<'_> {
     }
 
     /// Names that are links to the unit.
-    fn aliases(&self, main: &str) -> Vec<String> {
+    fn aliases(&mut self, main: &str) -> Vec<String> {
         let mut names = Vec::new();
         for directory in directories() {
-            for entry in self.root.list(directory) {
+            for entry in self.list(directory) {
                 if entry.is_link
                     && entry.name.ends_with(".service")
                     && self.alias(&format!("{directory}/{}", entry.name)).as_deref() == Some(main)
@@ -131,8 +136,13 @@ impl Collector<'_> {
                 if name != main && below == "service.d" {
                     continue;
                 }
-                for entry in self.root.list(&format!("{directory}/{below}")) {
+                for entry in self.list(&format!("{directory}/{below}")) {
                     if Path::new(&entry.name).extension() != Some(OsStr::new("conf")) {
+                        continue;
+                    }
+                    if !entry.is_utf8 {
+                        let path = format!("{directory}/{below}/{}", entry.name);
+                        self.unread.push(format!("{path}: its name is not UTF-8"));
                         continue;
                     }
                     if let Some(content) = self.content(&format!("{directory}/{below}/{}", entry.name)) {
@@ -143,6 +153,13 @@ impl Collector<'_> {
         }
     }
 
+    fn list(&mut self, directory: &str) -> Vec<Entry> {
+        self.root.list(directory).unwrap_or_else(|error| {
+            self.unread.push(format!("{directory}: cannot be read: {error}"));
+            Vec::new()
+        })
+    }
+
     fn content(&mut self, path: &str) -> Option<Content> {
         // An image has no devices, so the link itself tells.
         if let Ok(Some(target)) = self.root.link(path)
@@ -151,11 +168,15 @@ impl Collector<'_> {
             return Some(Content::Masked);
         }
         match self.root.read(path) {
+            Ok(Found::Text(text)) if std::str::from_utf8(&text).is_err() => {
+                self.unread.push(format!("{path}: it is not UTF-8"));
+                None
+            }
             Ok(Found::Text(text)) => Some(Content::Text(text)),
             Ok(Found::Device) => Some(Content::Masked),
             Err(error) if is_missing(&error) => None,
             Err(error) => {
-                self.problems.push(format!("{path}: cannot be read: {error}"));
+                self.unread.push(format!("{path}: cannot be read: {error}"));
                 None
             }
         }

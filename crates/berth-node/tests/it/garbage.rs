@@ -30,7 +30,8 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
         1 => Just(b"$X ${Y} $".to_vec()),
         1 => Just(b"pool=rwn\n".to_vec()),
         1 => Just(b"\r\n# c\n".to_vec()),
-        1 => prop::collection::vec(any::<u8>(), 0..6),
+        // A file that is not UTF-8 is not read at all; see `generator.rs`.
+        1 => prop::collection::vec(0..0x80u8, 0..6),
     ];
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }

@@ -1,6 +1,13 @@
 //! The generator on machines of different kinds.
 
-use std::{fs, os::unix::fs::symlink, process::Command};
+use std::{
+    fs,
+    os::unix::{
+        ffi::OsStringExt as _,
+        fs::{PermissionsExt as _, symlink},
+    },
+    process::Command,
+};
 
 use crate::{
     machine::{Machine, PROGRAM, UNIT},
@@ -45,6 +52,95 @@ fn a_machine_without_labels_or_without_kubelet_is_left_alone() {
     assert_eq!(
         told.log,
         "berth-generator: no labels are added: systemd does not start the unit: there is no such unit\n"
+    );
+}
+
+/// A way in which a drop-in cannot be read, and how to put it at a path.
+type Unreadable = (&'static str, fn(&Machine, &str));
+
+fn unreadable_drop_ins() -> Vec<Unreadable> {
+    vec![
+        ("a directory", |machine, path| {
+            fs::create_dir_all(machine.path(path)).unwrap();
+        }),
+        ("not UTF-8", |machine, path| {
+            machine.write(path, b"[Service]\nEnvironment=A=\xff\n");
+        }),
+        ("too large", |machine, path| {
+            machine.write(path, vec![b'#'; (1 << 20) + 1]);
+        }),
+        ("a loop of links", |machine, path| {
+            machine.link(path, path.rsplit('/').next().unwrap());
+        }),
+        ("a pipe", |machine, path| {
+            machine.write(path, "");
+            fs::remove_file(machine.path(path)).unwrap();
+            assert!(
+                Command::new("mkfifo")
+                    .arg(machine.path(path))
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+        }),
+        ("a name that is not UTF-8", |machine, path| {
+            let mut name = machine.path(path).into_os_string().into_vec();
+            name.truncate(name.len() - ".conf".len());
+            name.extend(b"\xff.conf");
+            let path = std::path::PathBuf::from(std::ffi::OsString::from_vec(name));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "[Service]\nEnvironment=A=b\n").unwrap();
+        }),
+        ("no permission", |machine, path| {
+            machine.write(path, "[Service]\nEnvironment=A=b\n");
+            fs::set_permissions(machine.path(path), fs::Permissions::from_mode(0o000)).unwrap();
+            if fs::File::open(machine.path(path)).is_ok() {
+                // The super-user reads it all the same; then the next best thing.
+                fs::remove_file(machine.path(path)).unwrap();
+                fs::create_dir(machine.path(path)).unwrap();
+            }
+        }),
+    ]
+}
+
+#[test]
+fn a_drop_in_that_cannot_be_read_means_that_nothing_is_written() {
+    for directory in [
+        "/etc/systemd/system/kubelet.service.d",
+        "/usr/lib/systemd/system/kubelet.service.d",
+        "/etc/systemd/system/service.d",
+    ] {
+        for (kind, make) in unreadable_drop_ins() {
+            let machine = Machine::with(KUBELET, "a=b\n");
+            assert_eq!(machine.generate().files.len(), 1, "it is written without that");
+            fs::remove_dir_all(machine.generator_directory()).unwrap();
+            let path = format!("{directory}/20-site.conf");
+            make(&machine, &path);
+            let generated = machine.generate();
+            assert_eq!(generated.files, [], "{kind} in {directory}");
+            assert!(
+                generated.log.contains(&format!("{directory}/20-site"))
+                    && generated.log.ends_with("the unit starts as it is\n"),
+                "{kind}: {}",
+                generated.log
+            );
+            assert!(!machine.run(&["check"]).status.success(), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_unit_file_that_cannot_be_read_is_not_replaced_by_one_that_it_hides() {
+    let machine = Machine::with(KUBELET, "a=b\n");
+    fs::create_dir_all(machine.path("/etc/systemd/system/kubelet.service")).unwrap();
+    let generated = machine.generate();
+    assert_eq!(generated.files, []);
+    assert!(
+        generated
+            .log
+            .contains("/etc/systemd/system/kubelet.service: cannot be read"),
+        "{}",
+        generated.log
     );
 }
 
