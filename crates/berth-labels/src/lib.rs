@@ -9,8 +9,10 @@
 //!          NodeLabels                                 what a kubelet reads from --node-labels
 //!          permission, choose_route, route_proof      who may set a key, and how it reaches the Node
 //!          OwnershipDiff, promenade_diff              what to patch on a live Node
+//!          Brake                                      when so much would go that a person has to agree
 //! ```
 
+mod brake;
 mod error;
 mod invert;
 mod key;
@@ -27,12 +29,13 @@ mod syntax;
 mod value;
 mod wire;
 
+pub use brake::Brake;
 pub use error::{LabelError, Problem};
 pub use invert::{Inversion, InvertError};
 pub use key::LabelKey;
 pub use label::Label;
 pub use node_labels::NodeLabels;
-pub use ownership::{Conflict, ConflictPolicy, OwnershipDiff, UnknownPolicy};
+pub use ownership::{Conflict, ConflictPolicy, OwnershipDiff, UnknownPolicy, narrowed};
 pub use permission::{Flavour, Permission, UnknownFlavour, UnknownWriter, Writer, permission};
 pub use promenade::promenade_diff;
 pub use route::{Route, UnknownRoute, choose_route, route_proof, routes};

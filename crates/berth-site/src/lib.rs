@@ -20,6 +20,7 @@ mod model;
 mod names;
 mod network;
 mod networks;
+mod owned;
 mod placement;
 mod plan;
 mod profiles;
@@ -37,7 +38,7 @@ pub use lints::LINTS;
 pub use load::{has_errors, load, name_problem, to_airship};
 pub use model::{
     BaremetalNode, Berth, Declared, HostData, HostProfile, IntOrString, KubeletConfig, MachineConfig, Name,
-    ObservedNode, ObservedTaint, Pool, PoolPolicy, Preregister, Rack, Site, Spanned, Taint,
+    ObservedNode, ObservedTaint, Pool, PoolPolicy, Preregister, Rack, Site, Spanned, Taint, WrittenLabels,
 };
 pub use names::{
     CLOUD_EGRESS, EGRESS_ASSIGNABLE, FLAVOUR, IMPLICIT_VALUES, NODE_LABELS, OVN_HOST_CIDRS, OVN_PRIMARY, OWNED_LABELS,
@@ -48,6 +49,7 @@ pub use network::{
     MacAddress, MacAddressError, Machine, MachineAddress, Network, NetworkRoute, ObservedNetwork, Oob, Platform,
     RangeKind, Release, ReleaseError, RemoteSite,
 };
+pub use owned::{read_owned, write_owned};
 pub use placement::{
     EgressFindings, EgressIpDocument, IngressDocument, LiveTraffic, Placement, ROUTER_LABEL, egress_context, egress_ips,
 };

@@ -166,6 +166,17 @@ pub struct Berth {
     pub system_uuid: Option<String>,
     /// `spec.machine.macAddresses`.
     pub mac_addresses: Vec<Spanned<String>>,
+    /// What the controllers remember to have written to the Node, where the object comes from a cluster.
+    pub written: Option<WrittenLabels>,
+}
+
+/// The labels that the controllers wrote to a Node, from the status of its Berth.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrittenLabels {
+    /// `status.labels`.
+    pub last: BTreeMap<String, String>,
+    /// `status.previousLabels`.
+    pub earlier: BTreeMap<String, String>,
 }
 
 /// A node taint.

@@ -5,18 +5,16 @@ use std::{
     sync::Arc,
 };
 
-use berth_labels::{Conflict, ConflictPolicy, OwnershipDiff, promenade_diff};
+use berth_labels::{Brake, Conflict, ConflictPolicy, OwnershipDiff, narrowed, promenade_diff};
 use berth_pools::{Action, Membership, MembershipError, RenderOptions, diff_specs};
 
 use crate::{
     configs::render_pool,
     model::{ObservedNode, Site},
     names,
+    owned::read_owned,
     resolve::{Resolution, Resolver},
 };
-
-/// A run that removes more than this share of the owned labels stops and asks.
-const MASS_REMOVAL_PERCENT: usize = 10;
 
 /// How the difference between declared and live labels is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,11 +109,16 @@ pub struct Totals {
 impl Totals {
     /// Whether so many owned labels would go that a person has to agree first.
     pub fn is_mass_removal(&self) -> bool {
-        self.removed > 0 && self.removed * 100 > self.owned * MASS_REMOVAL_PERCENT
+        let Self { removed, owned, .. } = *self;
+        Brake { removed, owned }.holds()
     }
 }
 
 /// Plans the change from the observed Nodes of the site to its resolutions.
+///
+/// Which labels are Berth's is in the status of the Berths, where the documents have them from the cluster, narrowed by what
+/// the Nodes say. Without them the plan rests on the Nodes' own annotations, which kubelets can write: then it names what
+/// would be removed at most, and the controllers remove no more than they remember to have set.
 pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strategy) -> Plan {
     let site = resolver.site();
     let observed: HashMap<&str, &ObservedNode> = site
@@ -131,7 +134,7 @@ pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strat
             let declared = resolver
                 .subject(&resolution.node)
                 .is_some_and(crate::resolve::Subject::is_declared);
-            let owned = live.map(owned_labels).unwrap_or_default();
+            let owned = live.map(|node| owned_labels(site, node)).unwrap_or_default();
             totals.owned += owned.len();
             node_plan(resolver, resolution, live, declared, &owned, strategy)
         })
@@ -231,19 +234,18 @@ fn difference(
     }
 }
 
-/// The labels Berth applied last, from the Node's annotation. A list of keys (without values) is understood as
-/// "whatever they are now".
-fn owned_labels(node: &ObservedNode) -> BTreeMap<String, String> {
-    let Some(text) = node.annotations.get(names::OWNED_LABELS) else {
-        return BTreeMap::new();
-    };
-    if let Ok(map) = serde_json::from_str::<BTreeMap<String, String>>(text) {
-        return map;
+/// The labels that Berth applied last.
+fn owned_labels(site: &Site, node: &ObservedNode) -> BTreeMap<String, String> {
+    let noted = node.annotations.get(names::OWNED_LABELS);
+    let noted = noted.and_then(|text| read_owned(text, &node.labels));
+    let mut berths = site
+        .berths
+        .iter()
+        .filter(|berth| berth.node_name.value == node.name.value);
+    match berths.find_map(|berth| berth.written.as_ref()) {
+        Some(written) => narrowed(noted.as_ref(), &written.last, &written.earlier),
+        None => noted.unwrap_or_default(),
     }
-    let keys: Vec<String> = serde_json::from_str(text).unwrap_or_default();
-    keys.into_iter()
-        .filter_map(|key| Some((key.clone(), node.labels.get(&key)?.clone())))
-        .collect()
 }
 
 fn primary(

@@ -1,6 +1,6 @@
 //! `Berth`.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use berth_documents::{Diagnostic, Node};
 
@@ -8,7 +8,7 @@ use super::{Object, name_problem};
 use crate::{
     fields::{Fields, Report, label_key, label_value},
     lints,
-    model::{Berth, PoolPolicy, Preregister, Spanned, Taint},
+    model::{Berth, PoolPolicy, Preregister, Spanned, Taint, WrittenLabels},
     network::MacAddress,
 };
 
@@ -49,9 +49,28 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Berth {
         release: fields.bool("release", report).unwrap_or_default(),
         system_uuid,
         mac_addresses,
+        written: written(object),
     };
     fields.finish(report);
     berth
+}
+
+/// The status is the controllers' own: what is no label there is passed over.
+fn written(object: &Object<'_>) -> Option<WrittenLabels> {
+    let status = object.document.root.get("status")?;
+    let labels = |field: &str| -> BTreeMap<String, String> {
+        let Some(entries) = status.get(field).and_then(Node::as_map) else {
+            return BTreeMap::new();
+        };
+        let texts = entries.iter();
+        texts
+            .filter_map(|(key, node)| Some((key.as_str().to_owned(), node.as_str()?.to_owned())))
+            .collect()
+    };
+    Some(WrittenLabels {
+        last: labels("labels"),
+        earlier: labels("previousLabels"),
+    })
 }
 
 fn check_mac(mac: &Spanned<String>, report: &mut Report<'_>) {

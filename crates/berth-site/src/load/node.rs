@@ -11,6 +11,7 @@ use crate::{
     model::{ObservedNode, ObservedTaint},
     names,
     network::ObservedNetwork,
+    owned::read_owned,
 };
 
 pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<ObservedNode> {
@@ -84,9 +85,7 @@ fn check_owned_labels(object: &Object<'_>, annotations: &BTreeMap<String, String
     let Some(text) = annotations.get(names::OWNED_LABELS) else {
         return;
     };
-    let readable = serde_json::from_str::<BTreeMap<String, String>>(text).is_ok()
-        || serde_json::from_str::<Vec<String>>(text).is_ok();
-    if !readable {
+    if read_owned(text, &BTreeMap::new()).is_none() {
         let node = object
             .document
             .annotations()

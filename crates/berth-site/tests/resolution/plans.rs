@@ -142,3 +142,27 @@ fn moves_between_pools_and_their_cost() {
         "node w1 belongs to 2 custom roles, cannot proceed with this Node"
     );
 }
+
+#[test]
+fn what_the_berth_did_not_write_is_not_berths_whatever_the_node_says() {
+    let berth = |status: &str| {
+        format!(
+            "---\napiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {{name: b1}}\nspec: {{nodeName: w1, labels: {{new: a}}}}\n{status}"
+        )
+    };
+    let node = observed(
+        "w1",
+        "{mine: x, moved: old, forged: q}",
+        r#"{"mine":"x","moved":"old","forged":"q"}"#,
+    );
+    let removed = |status: &str| {
+        let plan = plan_of(&(berth(status) + &node), OWNED);
+        let removed: Vec<String> = only(&plan).remove.iter().cloned().collect();
+        (removed, plan.totals.owned)
+    };
+    let status = "status: {labels: {mine: x, moved: newer, other: z}, previousLabels: {moved: old}}\n";
+    assert_eq!(removed(status), (vec!["mine".to_owned(), "moved".to_owned()], 2));
+    assert_eq!(removed("status: {phase: Occupied}\n"), (Vec::new(), 0));
+    // Without a status nobody can tell.
+    assert_eq!(removed("").1, 3);
+}

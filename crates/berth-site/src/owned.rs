@@ -1,0 +1,44 @@
+//! The note on a Node that says which of its labels Berth set: one codec for all who read or write it.
+
+use std::collections::BTreeMap;
+
+/// Reads the annotation [`OWNED_LABELS`](crate::OWNED_LABELS); `None` where it cannot be read. A list of keys, without values,
+/// is understood as "whatever they are now".
+pub fn read_owned(text: &str, live: &BTreeMap<String, String>) -> Option<BTreeMap<String, String>> {
+    if let Ok(map) = serde_json::from_str(text) {
+        return Some(map);
+    }
+    let keys: Vec<String> = serde_json::from_str(text).ok()?;
+    let labels = keys
+        .into_iter()
+        .filter_map(|key| live.get(&key).cloned().map(|value| (key, value)));
+    Some(labels.collect())
+}
+
+/// The text of the annotation.
+pub fn write_owned(owned: &BTreeMap<String, String>) -> String {
+    serde_json::json!(owned).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_a_list_means_the_live_values() {
+        let live = map(&[("a", "1"), ("b", "2")]);
+        let owned = map(&[("a", "0"), ("c", "")]);
+        assert_eq!(read_owned(&write_owned(&owned), &live), Some(owned));
+        assert_eq!(read_owned(r#"["a", "c"]"#, &live), Some(map(&[("a", "1")])));
+        for garbage in ["", "{", "7", r#"{"a": 1}"#, "[1]"] {
+            assert_eq!(read_owned(garbage, &live), None, "{garbage}");
+        }
+    }
+}
