@@ -298,6 +298,41 @@ impl NodeClient {
         live_traffic(self.wire.client()).await.map_err(|error| told(&error))
     }
 
+    /// What the labels of a Node need. Before a label goes because the Node's annotation says that it is Berth's, the Berth is
+    /// asked, since kubelets can write the annotation.
+    pub(crate) async fn diff(&self, state: &mut NodeState, order: Order<'_>) -> Result<LabelDiff, ApplyError> {
+        let mut pauses = Pauses::new(order.patience, order.stop);
+        let Order {
+            node,
+            requested,
+            strategy,
+            ..
+        } = order;
+        let diff = label_diff(state, requested, strategy, &self.policy);
+        if strategy == Strategy::Promenade || state.confirmed || !diff.rests_on_note(state) {
+            return Ok(diff);
+        }
+        let written = loop {
+            match self.wire.written(node).await {
+                Ok(written) => break written,
+                Err(error) => self.endure(node, Trouble::of(&error), &mut pauses).await?,
+            }
+        };
+        state.confirm(written.as_ref());
+        Ok(label_diff(state, requested, strategy, &self.policy))
+    }
+
+    /// An order of somebody who waits for the answer.
+    pub(crate) fn order<'a>(&self, node: &'a str, requested: &'a Requested, strategy: Strategy) -> Order<'a> {
+        Order {
+            node,
+            requested,
+            strategy,
+            patience: self.patience,
+            stop: None,
+        }
+    }
+
     /// Makes the labels of a Node follow what is requested: all of it, or nothing.
     ///
     /// # Errors
@@ -309,9 +344,10 @@ impl NodeClient {
         strategy: Strategy,
         dry_run: bool,
     ) -> Result<(LabelDiff, Outcome), ApplyError> {
+        let order = self.order(node, requested, strategy);
         if dry_run {
-            let state = self.read(node).await?;
-            let diff = label_diff(&state, requested, strategy, &self.policy);
+            let mut state = self.read(node).await?;
+            let diff = self.diff(&mut state, order).await?;
             if !diff.refused.is_empty() {
                 return Err(ApplyError::Refused(diff.refused));
             }
@@ -322,13 +358,6 @@ impl NodeClient {
         if !refused.is_empty() {
             return Err(ApplyError::Refused(refused));
         }
-        let order = Order {
-            node,
-            requested,
-            strategy,
-            patience: self.patience,
-            stop: None,
-        };
         match self.write(order, None).await? {
             Written::Done(done) => {
                 let (diff, state) = *done;
@@ -349,23 +378,17 @@ impl NodeClient {
 
     /// One patch, tried until it is taken or refused.
     async fn write(&self, order: Order<'_>, mut known: Option<NodeState>) -> Result<Written, ApplyError> {
-        let Order {
-            node,
-            requested,
-            strategy,
-            patience,
-            stop,
-        } = order;
-        let mut pauses = Pauses::new(patience, stop);
+        let node = order.node;
+        let mut pauses = Pauses::new(order.patience, order.stop);
         // A patch whose answer was lost: it may have been carried out.
         let mut unsure: Option<(LabelDiff, NodeState)> = None;
         loop {
             let listed = known.is_some();
-            let state = match known.take() {
+            let mut state = match known.take() {
                 Some(state) => state,
                 None => self.read_within(node, &mut pauses).await?,
             };
-            let diff = label_diff(&state, requested, strategy, &self.policy);
+            let diff = self.diff(&mut state, order).await?;
             let Some(patch) = diff.merge_patch(&state) else {
                 // Whether nothing is to be done is not decided by what was true a while ago.
                 if listed {

@@ -23,7 +23,7 @@ use kube::Client;
 use tokio::sync::{Notify, broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use brake::{Brake, TooMany};
+pub(crate) use brake::{TooMany, check};
 pub use event::Event;
 
 use crate::{

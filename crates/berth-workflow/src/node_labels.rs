@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use berth_labels::{Conflict, Label, LabelSet, OwnershipDiff, promenade_diff};
-use berth_site::OWNED_LABELS;
+use berth_labels::{Conflict, Label, LabelSet, OwnershipDiff, narrowed, promenade_diff};
+use berth_site::{OWNED_LABELS, WrittenLabels, read_owned, write_owned};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -23,26 +23,37 @@ pub struct NodeState {
     pub resource_version: Option<String>,
     /// Which object it is: one that was created anew under the name is another one.
     pub uid: Option<String>,
+    /// Whether the annotation was compared with what the controllers remember to have written.
+    #[serde(skip)]
+    pub(crate) confirmed: bool,
 }
 
 impl NodeState {
     /// From the labels and annotations of a Node. An annotation that cannot be read owns nothing; a list of keys owns
     /// them whatever their values are.
     pub fn new(labels: BTreeMap<String, String>, annotations: &BTreeMap<String, String>) -> Self {
-        let text = annotations.get(OWNED_LABELS).map_or("", String::as_str);
-        let owned = serde_json::from_str(text).unwrap_or_else(|_| {
-            let keys: Vec<String> = serde_json::from_str(text).unwrap_or_default();
-            let owned = keys
-                .into_iter()
-                .filter_map(|key| Some((key.clone(), labels.get(&key)?.clone())));
-            owned.collect()
-        });
+        let noted = annotations.get(OWNED_LABELS);
+        let owned = noted.and_then(|text| read_owned(text, &labels)).unwrap_or_default();
         Self {
             labels,
             owned,
-            resource_version: None,
-            uid: None,
+            ..Self::default()
         }
+    }
+
+    /// How many of its labels are Berth's. A note about labels that are not there counts for nothing.
+    pub(crate) fn owned_labels(&self) -> usize {
+        let there = |(key, value): &(&String, &String)| self.labels.get(*key) == Some(value);
+        self.owned.iter().filter(there).count()
+    }
+
+    /// Takes what the controllers remember to have written, where the Node has a Berth. The annotation is the kubelet's to
+    /// write too, so that it only narrows that. Without a Berth it is all there is.
+    pub(crate) fn confirm(&mut self, written: Option<&WrittenLabels>) {
+        if let Some(written) = written {
+            self.owned = narrowed(Some(&self.owned), &written.last, &written.earlier);
+        }
+        self.confirmed = true;
     }
 }
 
@@ -226,6 +237,12 @@ impl LabelDiff {
         self.remove.iter().filter(|key| state.owned.contains_key(*key)).count()
     }
 
+    /// Whether a label would go or change because the Node's annotation says that it is Berth's.
+    pub(crate) fn rests_on_note(&self, state: &NodeState) -> bool {
+        let mut keys = self.remove.iter().chain(self.change.keys());
+        keys.any(|key| state.owned.contains_key(key))
+    }
+
     /// The keys that would be written or removed.
     pub fn keys(&self) -> BTreeSet<String> {
         let written = self.set.keys().chain(self.change.keys());
@@ -268,10 +285,7 @@ impl LabelDiff {
         if let Some(owned) = &self.owned
             && *owned != state.owned
         {
-            metadata.insert(
-                "annotations".to_owned(),
-                json!({ OWNED_LABELS: json!(owned).to_string() }),
-            );
+            metadata.insert("annotations".to_owned(), json!({ OWNED_LABELS: write_owned(owned) }));
         }
         for (name, value) in [("resourceVersion", &state.resource_version), ("uid", &state.uid)] {
             if let Some(value) = value {

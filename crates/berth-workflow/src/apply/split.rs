@@ -5,18 +5,15 @@ use std::collections::BTreeSet;
 use kube::api::PatchParams;
 
 use super::{ApplyError, NodeClient, Order, Pauses, Trouble};
-use crate::{
-    node_labels::{Refusal, label_diff},
-    outcome::Outcome,
-};
+use crate::{node_labels::Refusal, outcome::Outcome};
 
 impl NodeClient {
     /// Applies what the API server takes, and says what it does not take.
     pub(super) async fn relabel_by_parts(&self, order: Order<'_>) -> Result<Outcome, ApplyError> {
         let mut pauses = Pauses::new(order.patience, order.stop);
         let mut outcome = self.by_parts(order, &self.params, &mut pauses).await?;
-        let state = self.read_within(order.node, &mut pauses).await?;
-        let rest = label_diff(&state, order.requested, order.strategy, self.policy());
+        let mut state = self.read_within(order.node, &mut pauses).await?;
+        let rest = self.diff(&mut state, order).await?;
         let told = Outcome::of(&rest, &state);
         outcome.refused.extend(rest.refused);
         outcome.refused.sort_by(|one, other| one.key.cmp(&other.key));
@@ -58,19 +55,14 @@ impl NodeClient {
         params: &PatchParams,
         pauses: &mut Pauses<'_>,
     ) -> Result<Outcome, ApplyError> {
-        let Order {
-            node,
-            requested,
-            strategy,
-            ..
-        } = order;
+        let node = order.node;
         let mut outcome = Outcome::default();
-        let state = self.read_within(node, pauses).await?;
-        let keys = label_diff(&state, requested, strategy, self.policy()).keys();
+        let mut state = self.read_within(node, pauses).await?;
+        let keys = self.diff(&mut state, order).await?.keys();
         let mut parts: Vec<BTreeSet<String>> = halves(keys);
         while let Some(keys) = parts.pop() {
-            let state = self.read_within(node, pauses).await?;
-            let part = label_diff(&state, requested, strategy, self.policy()).only(&state, &keys);
+            let mut state = self.read_within(node, pauses).await?;
+            let part = self.diff(&mut state, order).await?.only(&state, &keys);
             let Some(patch) = part.merge_patch(&state) else {
                 continue;
             };

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use berth_site::name_problem;
+use berth_site::{WrittenLabels, name_problem};
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Client, Resource as _,
     api::{ListParams, Patch, PatchParams},
-    core::{Request, params::GetParams, request},
+    core::{Request, Status, params::GetParams, request},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -35,12 +35,51 @@ struct Found {
 }
 
 #[derive(Deserialize)]
-struct Page {
+struct Page<T> {
     #[serde(default)]
     metadata: PageMetadata,
-    #[serde(default)]
-    items: Vec<Found>,
+    #[serde(default = "Vec::new")]
+    items: Vec<T>,
 }
+
+/// The part of a Berth which says what the controllers wrote to its Node.
+#[derive(Deserialize)]
+struct Berth {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: BerthSpec,
+    #[serde(default)]
+    status: BerthStatus,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct BerthSpec {
+    node_name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct BerthStatus {
+    labels: BTreeMap<String, String>,
+    previous_labels: BTreeMap<String, String>,
+}
+
+impl Berth {
+    fn is_of(&self, node: &str) -> bool {
+        self.spec.node_name.as_deref().or(self.metadata.name.as_deref()) == Some(node)
+    }
+
+    fn written(self) -> WrittenLabels {
+        WrittenLabels {
+            last: self.status.labels,
+            earlier: self.status.previous_labels,
+        }
+    }
+}
+
+/// Where Berths are.
+const BERTHS: &str = "/apis/berth.dev/v1alpha1/berths";
 
 #[derive(Default, Deserialize)]
 struct PageMetadata {
@@ -99,7 +138,7 @@ impl Wire {
         let mut found = HashMap::new();
         let mut params = ListParams::default().limit(LIST_PAGE);
         loop {
-            let page: Page = self.ask(self.requests.list_metadata(&params)).await?;
+            let page: Page<Found> = self.ask(self.requests.list_metadata(&params)).await?;
             for Found { mut metadata } in page.items {
                 if let Some(name) = metadata.name.take() {
                     found.insert(name, metadata.state());
@@ -108,6 +147,50 @@ impl Wire {
             match page.metadata.further.filter(|token| !token.is_empty()) {
                 Some(token) => params = params.continue_token(&token),
                 None => return Ok(found),
+            }
+        }
+    }
+
+    /// What the controllers remember to have written to a Node. `None` for a Node without a Berth, in a cluster without
+    /// Berths, and where this program may not read them.
+    pub(super) async fn written(&self, node: &str) -> kube::Result<Option<WrittenLabels>> {
+        let berths = Request::new(BERTHS);
+        // Most Berths have the name of their Node.
+        let found: Berth = match self.ask(berths.get(path_part(node)?, &GetParams::default())).await {
+            Ok(found) => found,
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                return self.written_elsewhere(node, &status).await;
+            }
+            Err(kube::Error::Api(status)) if status.code == 403 => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if found.is_of(node) {
+            return Ok(Some(found.written()));
+        }
+        self.search(node).await
+    }
+
+    /// Where the cluster has Berths, one of another name may be the Node's.
+    async fn written_elsewhere(&self, node: &str, status: &Status) -> kube::Result<Option<WrittenLabels>> {
+        let kind = status.details.as_ref().map(|details| details.kind.as_str());
+        if kind == Some("berths") {
+            self.search(node).await
+        } else {
+            Ok(None)
+        }
+    }
+
+    async fn search(&self, node: &str) -> kube::Result<Option<WrittenLabels>> {
+        let berths = Request::new(BERTHS);
+        let mut params = ListParams::default().limit(LIST_PAGE);
+        loop {
+            let page: Page<Berth> = self.ask(berths.list(&params)).await?;
+            if let Some(found) = page.items.into_iter().find(|berth| berth.is_of(node)) {
+                return Ok(Some(found.written()));
+            }
+            match page.metadata.further.filter(|token| !token.is_empty()) {
+                Some(token) => params = params.continue_token(&token),
+                None => return Ok(None),
             }
         }
     }

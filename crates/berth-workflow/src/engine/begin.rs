@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use berth_labels::Brake;
 use berth_store::{Action, Begin, SubtaskPage, SubtaskState};
 use serde::Deserialize as _;
 use tokio::task::JoinSet;
 
-use super::{Brake, Engine, Event};
+use super::{Engine, Event, check};
 use crate::{
     apply::ApplyError,
     node_labels::{NodeState, Requested, label_diff},
@@ -62,7 +63,7 @@ pub(super) async fn begin(engine: &Engine, action: &Action) -> Result<HashMap<St
         known = engine.nodes.list().await?;
         brake.owned = owned(&known);
     }
-    let begin = match brake.check() {
+    let begin = match check(brake) {
         Err(too_many) if asks => Begin::Hold {
             reason: too_many.to_string(),
         },
@@ -114,5 +115,5 @@ fn removals(
 }
 
 fn owned(known: &HashMap<String, NodeState>) -> usize {
-    known.values().map(|state| state.owned.len()).sum()
+    known.values().map(NodeState::owned_labels).sum()
 }

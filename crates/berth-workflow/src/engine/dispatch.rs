@@ -17,6 +17,7 @@ use crate::{
     apply::{ApplyError, NodeClient, Order, Patience},
     node_labels::NodeState,
     outcome::Outcome,
+    submit::SubmitError,
 };
 
 /// Results that are filed in one transaction at most.
@@ -62,7 +63,11 @@ pub(super) async fn dispatch(engine: Arc<Engine>, cancel: CancellationToken, res
                     take_up(engine, &actions).await;
                     for action in open.update(engine, actions) {
                         let engine = Arc::clone(engine);
-                        beginnings.spawn(async move { (action.id.clone(), begin::begin(&engine, &action).await) });
+                        beginnings.spawn(async move {
+                            // A fault of this program is an error as any other: the action is tried again.
+                            let begun = AssertUnwindSafe(begin::begin(&engine, &action)).catch_unwind().await;
+                            (action.id.clone(), begun.unwrap_or(Err(SubmitError::Interrupted)))
+                        });
                     }
                 }
                 Err(error) => complain("looking for actions", &error),

@@ -22,7 +22,28 @@ fn state(labels: &[(&str, &str)], owned: &[(&str, &str)]) -> NodeState {
         owned: map(owned),
         resource_version: Some("7".to_owned()),
         uid: Some("u".to_owned()),
+        ..NodeState::default()
     }
+}
+
+#[test]
+fn what_the_berth_does_not_remember_is_not_berths() {
+    let mut state = state(
+        &[("a", "1"), ("b", "2"), ("c", "3")],
+        &[("a", "1"), ("b", "2"), ("gone", "1")],
+    );
+    assert_eq!(
+        state.owned_labels(),
+        2,
+        "a note about what is not there counts for nothing"
+    );
+    state.confirm(Some(&WrittenLabels {
+        last: map(&[("a", "1"), ("b", "9"), ("c", "3")]),
+        earlier: map(&[("b", "2")]),
+    }));
+    assert_eq!(state.owned, map(&[("a", "1"), ("b", "2")]));
+    state.confirm(None);
+    assert_eq!(state.owned.len(), 2);
 }
 
 fn keys(keys: &[&str]) -> BTreeSet<String> {

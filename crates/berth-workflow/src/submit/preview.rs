@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use berth_labels::Brake;
 use berth_site::LabelChanges;
 use serde::Serialize;
 
 use super::{SubmitError, Workflow};
 use crate::{
     apply::ApplyError,
-    engine::{Brake, TooMany},
-    node_labels::label_diff,
+    engine::{TooMany, check},
+    node_labels::{NodeState, Requested},
     outcome::Outcome,
     request::{RelabelRequest, TaskRequest},
     site::{SiteSnapshot, Targets},
@@ -76,22 +77,24 @@ impl Workflow {
         allow_mass_removal: bool,
     ) -> Result<Preview, SubmitError> {
         let strategy = strategy.unwrap_or(self.options.strategy);
-        let live = self.nodes().list().await?;
+        let mut live = self.nodes().list().await?;
         let mut brake = Brake {
             removed: 0,
-            owned: live.values().map(|state| state.owned.len()).sum(),
+            owned: live.values().map(NodeState::owned_labels).sum(),
         };
         let mut nodes = Vec::with_capacity(targets.nodes.len());
         let mut changes = BTreeMap::new();
         for (node, declaration) in &targets.nodes {
-            let outcome = match live.get(node) {
+            let outcome = match live.get_mut(node) {
                 None => Outcome::failed(ApplyError::NotFound { node: node.clone() }.to_string()),
                 Some(state) => {
                     let requested = declaration
                         .labels
                         .iter()
                         .map(|(key, value)| (key.clone(), Some(value.clone())));
-                    let diff = label_diff(state, &requested.collect(), strategy, self.nodes().policy());
+                    let requested: Requested = requested.collect();
+                    let order = self.nodes().order(node, &requested, strategy);
+                    let diff = self.nodes().diff(state, order).await?;
                     brake.removed += diff.owned_removals(state);
                     let change = LabelChanges {
                         set: diff
@@ -112,7 +115,7 @@ impl Workflow {
                 outcome,
             });
         }
-        let held = (!allow_mass_removal).then(|| brake.check().err()).flatten();
+        let held = (!allow_mass_removal).then(|| check(brake).err()).flatten();
         let shown = self.nodes().traffic().await;
         let (moves, moves_from) = site.moves(&live, changes, shown);
         Ok(Preview {

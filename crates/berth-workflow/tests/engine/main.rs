@@ -7,6 +7,7 @@
 )]
 
 mod faults;
+mod owned;
 mod policies;
 mod processes;
 mod real;
