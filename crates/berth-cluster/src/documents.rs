@@ -26,6 +26,9 @@ use crate::{
 /// How many objects one answer of the API server holds.
 const PAGE: u32 = 500;
 
+/// How many large objects one answer of the API server holds.
+const LARGE_PAGE: u32 = 20;
+
 /// A kind of object that is read as a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DocumentKind {
@@ -37,6 +40,8 @@ pub enum DocumentKind {
     MachineConfigPool,
     /// Machine configs.
     MachineConfig,
+    /// Machine configs without those that were rendered from others.
+    OwnMachineConfig,
     /// Settings of kubelets.
     KubeletConfig,
     /// Nodes.
@@ -68,7 +73,7 @@ impl DocumentKind {
             Self::Berth => Berth::api_resource(),
             Self::LabelRule => LabelRule::api_resource(),
             Self::MachineConfigPool => MachineConfigPool::api_resource(),
-            Self::MachineConfig => machine("MachineConfig", "machineconfigs"),
+            Self::MachineConfig | Self::OwnMachineConfig => machine("MachineConfig", "machineconfigs"),
             Self::KubeletConfig => machine("KubeletConfig", "kubeletconfigs"),
             Self::Node => of("", "v1", "Node", "nodes"),
             Self::EgressIp => of("k8s.ovn.org", "v1", "EgressIP", "egressips"),
@@ -83,6 +88,10 @@ impl DocumentKind {
 
     /// An object as a document. What somebody declared is enough, except where its state is the question.
     fn document(self, mut object: DynamicObject) -> Option<Value> {
+        let rendered = object.name_any().starts_with("rendered-");
+        if self == Self::OwnMachineConfig && rendered && object.annotations().contains_key(berth_pools::GENERATED_BY) {
+            return None;
+        }
         object.metadata.managed_fields = None;
         let mut value = serde_json::to_value(object).ok()?;
         let resource = self.resource();
@@ -151,6 +160,12 @@ impl Snapshot {
             .collect()
     }
 
+    /// The documents of one kind.
+    pub(crate) fn of(&self, kind: DocumentKind) -> impl Iterator<Item = &Value> {
+        let objects = self.objects.iter().filter(move |((of, _), _)| *of == kind);
+        objects.map(|(_, value)| &**value)
+    }
+
     /// Whether both have the same documents.
     pub fn has_same_documents(&self, other: &Self) -> bool {
         self.objects == other.objects
@@ -179,9 +194,14 @@ pub fn follow_documents(
 
 async fn follow(client: Client, kind: DocumentKind, sender: Arc<watch::Sender<Snapshot>>) {
     let api: Api<DynamicObject> = Api::all_with(client, &kind.resource());
-    let config = kind.selector().map_or_else(watcher::Config::default, |selector| {
-        watcher::Config::default().labels(selector)
-    });
+    let mut config = watcher::Config::default();
+    if let Some(selector) = kind.selector() {
+        config = config.labels(selector);
+    }
+    if kind == DocumentKind::OwnMachineConfig {
+        // Rendered ones come along, and may be a megabyte each.
+        config = config.page_size(LARGE_PAGE);
+    }
     let mut stream = std::pin::pin!(watcher(api, config).default_backoff());
     let mut listing: BTreeMap<(DocumentKind, String), Arc<Value>> = BTreeMap::new();
     let entry = |object: DynamicObject| {

@@ -1,22 +1,42 @@
-//! The webhook: reads what a review needs from the cluster, and answers it.
+//! The webhook: keeps what reviews depend on, and answers them.
 
+use std::{sync::Arc, time::Duration};
+
+use berth_labels::Flavour;
+use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
     Api, Client,
-    api::ListParams,
-    runtime::events::{Event, EventType, Recorder, Reporter},
+    runtime::{
+        WatchStreamExt as _,
+        events::{Event, EventType, Recorder, Reporter},
+        reflector::{self, ObjectRef, Store, reflector},
+        watcher::{self, watcher},
+    },
 };
 use serde_json::Value;
 use thiserror::Error;
+use tokio::{sync::watch, time::timeout};
+use tokio_util::task::AbortOnDropHandle;
 use tracing::{debug, warn};
 
 use super::{Claim, Endpoint, World, review};
 use crate::{
     api::Berth,
-    documents::{DocumentKind, list_documents},
+    documents::{DocumentKind, Snapshot, follow_documents},
     names,
 };
-use berth_labels::Flavour;
+
+/// What answers about Nodes depend on, beside Berths.
+const NODES: &[DocumentKind] = &[DocumentKind::MachineConfigPool, DocumentKind::LabelRule];
+/// What answers about configs and pools depend on, beside those.
+const CONFIGS: &[DocumentKind] = &[DocumentKind::OwnMachineConfig, DocumentKind::KubeletConfig];
+
+/// Who applies a pool and its config together sends one right after the other: so long the watches have to see the first.
+const TO_SEE: Duration = Duration::from_millis(100);
+
+/// So long a review waits for the watches to have seen everything. The API server waits for five seconds.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Where reviews that may change an object are sent.
 pub const MUTATE_PATH: &str = "/admission/mutate";
@@ -32,17 +52,20 @@ pub enum WebhookError {
     /// It is no `AdmissionReview`.
     #[error("the body is no AdmissionReview")]
     Body(#[source] serde_json::Error),
-    /// The cluster could not be asked.
-    #[error("the cluster does not say what the answer depends on")]
-    Cluster(#[source] Box<kube::Error>),
+    /// What the answer depends on is not known yet, or not any more.
+    #[error("the webhook does not know the cluster's pools, rules and Berths yet; its log says what keeps it")]
+    NotReady,
 }
 
-/// Answers reviews.
+/// Answers reviews from what its watches have seen: a review costs the API server no request of its own.
 #[derive(Clone)]
 pub struct Webhook {
-    client: Client,
     flavour: Flavour,
     recorder: Recorder,
+    documents: watch::Receiver<Snapshot>,
+    berths: Store<Berth>,
+    /// Ends with the last one who answers.
+    watching: Arc<AbortOnDropHandle<()>>,
 }
 
 impl std::fmt::Debug for Webhook {
@@ -54,16 +77,34 @@ impl std::fmt::Debug for Webhook {
 }
 
 impl Webhook {
-    /// A webhook that asks this cluster.
-    pub fn new(client: Client, flavour: Flavour) -> Self {
+    /// A webhook for this cluster. It begins to watch at once, and answers when it has seen everything.
+    pub fn start(client: &Client, flavour: Flavour) -> Self {
         let reporter = Reporter {
             controller: "berth-admission".to_owned(),
             instance: None,
         };
+        let kinds = [NODES, CONFIGS].concat();
+        let (documents, following) = follow_documents(client, &kinds);
+        let (berths, writer) = reflector::store();
+        let watching = watcher(Api::<Berth>::all(client.clone()), watcher::Config::default()).default_backoff();
+        let reflecting = reflector(writer, watching).for_each(|event| {
+            if let Err(error) = event {
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the watch of Berths is interrupted"
+                );
+            }
+            futures::future::ready(())
+        });
+        let watching = tokio::spawn(async move {
+            futures::join!(following, reflecting);
+        });
         Self {
-            recorder: Recorder::new(client.clone(), reporter),
-            client,
             flavour,
+            recorder: Recorder::new(client.clone(), reporter),
+            documents,
+            berths,
+            watching: Arc::new(AbortOnDropHandle::new(watching)),
         }
     }
 
@@ -75,10 +116,11 @@ impl Webhook {
             _ => return Err(WebhookError::Path),
         };
         let asked: Value = serde_json::from_slice(body).map_err(WebhookError::Body)?;
-        let world = self
-            .world(&asked)
+        let world = timeout(PATIENCE, self.world(&asked))
             .await
-            .map_err(|error| WebhookError::Cluster(Box::new(error)))?;
+            .ok()
+            .flatten()
+            .ok_or(WebhookError::NotReady)?;
         let outcome = review(&asked, endpoint, &world);
         let dry_run = asked.pointer("/request/dryRun") == Some(&Value::Bool(true));
         // Told by the first of the two calls: after a refusal the second one may not come.
@@ -88,38 +130,44 @@ impl Webhook {
         Ok(outcome.response.to_string().into_bytes())
     }
 
-    async fn world(&self, asked: &Value) -> kube::Result<World> {
+    /// What the answer depends on; `None` when nobody watches any more.
+    async fn world(&self, asked: &Value) -> Option<World> {
         let text = |pointer: &str| asked.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let mut world = World {
             flavour: self.flavour,
             ..World::default()
         };
         let kinds: &[DocumentKind] = match text("/request/kind/kind") {
-            "Node" => &[DocumentKind::MachineConfigPool, DocumentKind::LabelRule],
-            "MachineConfig" | "KubeletConfig" | "MachineConfigPool" => &[
-                DocumentKind::MachineConfigPool,
-                DocumentKind::MachineConfig,
-                DocumentKind::KubeletConfig,
-            ],
-            _ => &[],
+            "Node" => NODES,
+            "MachineConfig" | "KubeletConfig" | "MachineConfigPool" => &[NODES, CONFIGS].concat(),
+            _ => return Some(world),
         };
-        world.definitions = list_documents(&self.client, kinds).await?;
-        if kinds.contains(&DocumentKind::LabelRule) {
-            world.berth = self.berth(text("/request/object/metadata/name")).await?.map(Box::new);
+        if self.watching.is_finished() {
+            return None;
         }
-        Ok(world)
+        if kinds != NODES {
+            tokio::time::sleep(TO_SEE).await;
+        }
+        {
+            let mut documents = self.documents.clone();
+            let documents = documents.wait_for(Snapshot::is_complete).await.ok()?;
+            let objects = kinds.iter().flat_map(|kind| documents.of(*kind));
+            world.definitions = objects.cloned().collect();
+        }
+        if kinds == NODES {
+            self.berths.wait_until_ready().await.ok()?;
+            world.berth = self.berth(text("/request/object/metadata/name"));
+        }
+        Some(world)
     }
 
     /// Most Berths have the name of their Node; where one does not, all are looked through.
-    async fn berth(&self, node: &str) -> kube::Result<Option<Berth>> {
-        let berths: Api<Berth> = Api::all(self.client.clone());
-        if let Some(berth) = berths.get_opt(node).await?
-            && berth.node_name() == node
-        {
-            return Ok(Some(berth));
-        }
-        let all = berths.list(&ListParams::default()).await?;
-        Ok(all.items.into_iter().find(|berth| berth.node_name() == node))
+    fn berth(&self, node: &str) -> Option<Box<Berth>> {
+        let named = self.berths.get(&ObjectRef::new(node));
+        let found = named
+            .filter(|berth| berth.node_name() == node)
+            .or_else(|| self.berths.find(|berth| berth.node_name() == node))?;
+        Some(Box::new(Berth::clone(&found)))
     }
 
     /// The Node does not exist yet, so the event names it as the kubelet's own events do.

@@ -163,6 +163,7 @@ pub async fn remove(client: &Client, options: &RemovalOptions) -> kube::Result<R
     }
     objects.extend([
         ("policy/v1", "PodDisruptionBudget", namespace, CONTROLLER),
+        ("networking.k8s.io/v1", "NetworkPolicy", namespace, CONTROLLER),
         ("v1", "Service", namespace, "berth-metrics"),
         ("v1", "Service", namespace, WEBHOOK_SERVICE),
         ("v1", "Secret", namespace, CERTIFICATE_SECRET),

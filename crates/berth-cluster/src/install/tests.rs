@@ -140,6 +140,41 @@ fn nobody_waits_for_a_silent_webhook_unless_asked_to() {
 }
 
 #[test]
+fn only_the_ports_that_somebody_needs_are_open() {
+    let ports = |options: &InstallOptions| {
+        let objects = manifests(options);
+        let policy = objects.iter().find(|object| object["kind"] == "NetworkPolicy").unwrap();
+        let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+        assert_eq!(policy["spec"]["policyTypes"], json!(["Ingress"]));
+        assert_eq!(
+            policy["spec"]["podSelector"]["matchLabels"],
+            deployment["spec"]["template"]["metadata"]["labels"]
+        );
+        let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+        let rules = policy["spec"]["ingress"].as_array().unwrap();
+        let mut open: Vec<(String, bool)> = Vec::new();
+        for rule in rules {
+            let name = rule["ports"][0]["port"].as_str().unwrap();
+            let known = container["ports"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|port| port["name"] == name);
+            assert!(known, "{name} is a port of the container");
+            open.push((name.to_owned(), rule.get("from").is_none()));
+        }
+        open
+    };
+    let (health, webhook) = (("health".to_owned(), false), ("webhook".to_owned(), true));
+    assert_eq!(ports(&options()), [health.clone(), webhook]);
+    let off = InstallOptions {
+        admission: Admission::Off,
+        ..options()
+    };
+    assert_eq!(ports(&off), [health]);
+}
+
+#[test]
 fn the_controllers_are_told_whose_kubelets_these_are() {
     let told = |flavour| {
         let objects = manifests(&InstallOptions { flavour, ..options() });

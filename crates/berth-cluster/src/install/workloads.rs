@@ -13,6 +13,9 @@ const CERTIFICATES: &str = "/etc/berth/webhook";
 /// The Secret with the certificate of the webhook.
 pub(super) const CERTIFICATE_SECRET: &str = "berth-webhook";
 
+/// Label of namespaces whose Pods may gather the controllers' metrics.
+const METRICS: &str = "berth.dev/metrics";
+
 fn selector() -> Value {
     json!({"app.kubernetes.io/name": CONTROLLER})
 }
@@ -56,6 +59,29 @@ fn arguments(options: &InstallOptions) -> Vec<String> {
         ]);
     }
     arguments
+}
+
+/// Who may ask the controllers for something. The API server asks the webhook from the network of its host, which no selector
+/// names, so that everybody may; what it answers is no secret. Health and metrics are for probes, which come from the Pod's own
+/// node and are always let through, and for those who gather metrics.
+fn network_policy(options: &InstallOptions) -> Value {
+    let namespaces = |labels: Value| json!({"namespaceSelector": {"matchLabels": labels}});
+    let mut ingress = vec![json!({
+        "ports": [{"port": "health", "protocol": "TCP"}],
+        "from": [
+            namespaces(json!({"kubernetes.io/metadata.name": options.namespace})),
+            namespaces(json!({"network.openshift.io/policy-group": "monitoring"})),
+            namespaces(json!({METRICS: "true"})),
+        ],
+    })];
+    if options.serving().is_some() {
+        ingress.push(json!({"ports": [{"port": "webhook", "protocol": "TCP"}]}));
+    }
+    json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+        "metadata": metadata(CONTROLLER, Some(&options.namespace)),
+        "spec": {"podSelector": {"matchLabels": selector()}, "policyTypes": ["Ingress"], "ingress": ingress},
+    })
 }
 
 pub(super) fn objects(options: &InstallOptions) -> Vec<Value> {
@@ -111,6 +137,7 @@ pub(super) fn objects(options: &InstallOptions) -> Vec<Value> {
     }
     pod["containers"] = json!([container]);
     let mut objects = services;
+    objects.push(network_policy(options));
     objects.push(json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata(CONTROLLER, namespace),
         "spec": {"maxUnavailable": 1, "selector": {"matchLabels": selector()}},

@@ -173,6 +173,16 @@ const ROWS: &[Row] = &[
         ..PLAIN
     },
     Row {
+        group: "networking.k8s.io",
+        plural: "networkpolicies",
+        singular: "networkpolicy",
+        kind: "NetworkPolicy",
+        short: &["netpol"],
+        namespaced: true,
+        counted: true,
+        ..PLAIN
+    },
+    Row {
         group: "apps",
         plural: "daemonsets",
         singular: "daemonset",

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ControllerArgs) -> Result<Exit, Failure> {
         options.documents = documents(args).await?;
         let serving = match (args.admission_listen, &args.tls_cert, &args.tls_key) {
             (Some(address), Some(certificate), Some(key)) => {
-                let reviewer = Webhook::new(client.clone(), options.flavour);
+                let reviewer = Webhook::start(&client, options.flavour);
                 let tls = TlsOptions {
                     client_ca: args.admission_client_ca.clone(),
                     ..TlsOptions::new(address, certificate, key)

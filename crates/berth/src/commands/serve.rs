@@ -152,7 +152,7 @@ async fn reviews(args: &ServeArgs) -> Result<Option<Server>, Failure> {
         client_ca: args.admission_client_ca.clone(),
         ..TlsOptions::new(address, certificate, key)
     };
-    let server = webhook(Webhook::new(client, flavour), tls, &args.ignition.limits).await?;
+    let server = webhook(Webhook::start(&client, flavour), tls, &args.ignition.limits).await?;
     Ok(Some(server))
 }
 

@@ -197,7 +197,7 @@ async fn prepare(cluster: &Cluster) {
 
 pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
     prepare(cluster).await;
-    let webhook = Webhook::new(cluster.client.clone(), Flavour::Upstream);
+    let webhook = Webhook::start(&cluster.client, Flavour::Upstream);
     let claims = [
         json!({}),
         json!({"example.com/tier": "gold"}),
