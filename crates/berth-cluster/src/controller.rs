@@ -18,6 +18,7 @@ mod news;
 mod policies;
 mod pools;
 mod state;
+mod vital;
 mod watches;
 mod writer;
 
@@ -30,10 +31,15 @@ use kube::Client;
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use self::{engine::Engine, metrics::Metrics, pools::PoolEngine};
+use self::{
+    engine::Engine,
+    metrics::Metrics,
+    pools::{Mailbox, PoolEngine},
+    vital::Vital,
+};
 use crate::{
     admission::FailurePolicy,
     lease::{Claim, LeaseOptions, campaign},
@@ -155,6 +161,12 @@ pub enum RunError {
     /// The port for health and metrics cannot be opened.
     #[error("health and metrics cannot be served")]
     Listen(#[source] ListenError),
+    /// A task panicked, without which the controllers would go on blindly.
+    #[error("the task `{task}` of the controllers panicked, which is a bug of Berth; its log has the place")]
+    Panicked {
+        /// The task.
+        task: &'static str,
+    },
 }
 
 /// Runs the controllers until `shutdown`. Writes that are under way are finished, and the lease is given back.
@@ -164,7 +176,7 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     let _ends_with_this = shutdown.clone().drop_guard();
     let metrics = Metrics::new();
     let health = health::Health::default();
-    let tasks = TaskTracker::new();
+    let tasks = Vital::new(shutdown.clone());
     if let Some(address) = options.listen {
         let listen = ListenOptions {
             plain: Some(address),
@@ -175,14 +187,13 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
             metrics: metrics.clone(),
         };
         let server = Server::bind(listen, service).await.map_err(RunError::Listen)?;
-        tasks.spawn(server.run(shutdown.clone().cancelled_owned()));
+        tasks.spawn("health", server.run(shutdown.clone().cancelled_owned()));
     }
     let (changes, received) = mpsc::channel(CHANGES);
-    let (pool_changes, pools_received) = mpsc::unbounded_channel();
-    let pool_changes = (options.mode == Mode::Full).then_some(pool_changes);
-    for watching in watches::all(&client, &options, &changes, pool_changes.as_ref()) {
+    let mailbox = (options.mode == Mode::Full).then(Mailbox::default);
+    for watching in watches::all(&client, &options, &changes, mailbox.as_ref()) {
         let shutdown = shutdown.clone();
-        tasks.spawn(async move {
+        tasks.spawn("watch", async move {
             tokio::select! {
                 () = shutdown.cancelled() => {}
                 () = watching => {}
@@ -190,45 +201,44 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
         });
     }
     drop(changes);
-    drop(pool_changes);
     // The lease outlives the engine by the time it needs to finish its writes.
     let lease_shutdown = CancellationToken::new();
     let _lease_ends_too = lease_shutdown.clone().drop_guard();
     let claims = match options.lease.clone() {
         Some(lease) => {
             let (sender, claims) = watch::channel(Claim::default());
-            tasks.spawn(campaign(
+            let campaign = campaign(
                 client.clone(),
                 lease,
                 options.clock.clone(),
                 sender,
                 lease_shutdown.clone(),
-            ));
+            );
+            tasks.spawn("lease", campaign);
             Some(claims)
         }
         None => None,
     };
     let wanted = options.admission.map(|_| {
         let (sender, wanted) = watch::channel(None);
-        tasks.spawn(policies::keep(client.clone(), wanted, claims.clone()));
+        tasks.spawn("policies", policies::keep(client.clone(), wanted, claims.clone()));
         sender
     });
     info!(mode = ?options.mode, approve = options.approve, "the controllers start");
-    let pools = (options.mode == Mode::Full).then(|| {
+    let pools = mailbox.map(|mailbox| {
         let engine = PoolEngine::new(client.clone(), options.clone(), claims.clone(), metrics.clone());
-        tokio::spawn(engine.run(pools_received, shutdown.clone()))
+        let (tasks, shutdown) = (tasks.clone(), shutdown.clone());
+        tokio::spawn(async move { tasks.run("pools", engine.run(mailbox, shutdown)).await })
     });
-    Engine::new(client, options, claims, metrics, health, wanted)
-        .run(received, shutdown.clone())
-        .await;
+    let engine = Engine::new(client, options, claims, metrics, health, wanted);
+    tasks.run("labels", engine.run(received, shutdown.clone())).await;
     shutdown.cancel();
     if let Some(pools) = pools {
-        // A task that failed has ended too.
+        // It cannot panic, and nobody aborts it.
         let _ = pools.await;
     }
     lease_shutdown.cancel();
-    tasks.close();
-    tasks.wait().await;
+    let panicked = tasks.ended().await;
     info!("the controllers have stopped");
-    Ok(())
+    panicked.map_or(Ok(()), |task| Err(RunError::Panicked { task }))
 }

@@ -29,6 +29,7 @@ mod rendering;
 mod rollouts;
 mod server;
 mod site;
+mod vital;
 mod workflow;
 
 use std::{ffi::OsString, path::Path};

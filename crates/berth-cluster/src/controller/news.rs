@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::{
     api::Berth,
-    pools::{BerthView, MemberView, PoolView},
+    pools::{BerthView, ConfigView, MemberView, PoolView},
     view::NodeView,
 };
 
@@ -94,6 +94,15 @@ impl Versioned for PoolView {
 impl Named for BerthView {
     fn name(&self) -> &str {
         &self.name
+    }
+}
+
+impl Named for ConfigView {
+    fn name(&self) -> &str {
+        match self {
+            Self::Input(config) => &config.name,
+            Self::Rendered(config) => &config.name,
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod drains;
 mod jobs;
+mod mailbox;
 mod state;
 mod step;
 #[cfg(test)]
@@ -23,7 +24,7 @@ use std::{
 
 use kube::Client;
 use tokio::{
-    sync::{mpsc, watch},
+    sync::watch,
     task::{AbortHandle, JoinSet},
     time::Instant,
 };
@@ -46,7 +47,7 @@ use crate::{
     pools::{Rendering, Settle},
 };
 
-pub(in crate::controller) use self::state::PoolChange;
+pub(in crate::controller) use self::{mailbox::Mailbox, state::PoolChange};
 
 /// The first wait after a job that failed; each further one is twice as long.
 const FIRST_RETRY: Duration = Duration::from_millis(200);
@@ -56,9 +57,6 @@ const LONGEST_RETRY: Duration = Duration::from_mins(1);
 const LONGEST_CONFLICT: Duration = Duration::from_secs(1);
 /// A request that was not answered may still be carried out for so long.
 const IN_DOUBT: Duration = Duration::from_secs(30);
-/// How many changes are taken at once before the next decision.
-const BATCH: usize = 4096;
-
 /// What the planner has to know about a write that the watch has not shown yet.
 #[derive(Clone, Debug, Default)]
 struct Pending {
@@ -150,19 +148,13 @@ impl PoolEngine {
         }
     }
 
-    pub(super) async fn run(mut self, mut changes: mpsc::UnboundedReceiver<PoolChange>, shutdown: CancellationToken) {
-        let mut buffer = Vec::new();
+    pub(super) async fn run(mut self, changes: Mailbox, shutdown: CancellationToken) {
         let mut claims = self.claims.clone();
         loop {
             let wake = self.next_wake();
             tokio::select! {
                 () = shutdown.cancelled() => break,
-                count = changes.recv_many(&mut buffer, BATCH) => {
-                    if count == 0 {
-                        break;
-                    }
-                    buffer.drain(..).for_each(|change| self.state.apply(change));
-                }
+                changes = changes.take() => changes.into_iter().for_each(|change| self.state.apply(change)),
                 Some(done) = self.running.join_next() => {
                     // All that are done are taken before anything is planned anew.
                     let mut next = Some(done);

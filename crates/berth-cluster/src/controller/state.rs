@@ -201,6 +201,10 @@ impl State {
 
     fn node_gone(&mut self, node: NodeView) {
         self.dirty.insert(node.name.clone());
+        // A heartbeat for a Node that is gone says nothing about the next one of its name.
+        if self.beats.get(&node.name) == Some(&node.uid) {
+            self.beats.remove(&node.name);
+        }
         self.gone.insert(node.name.clone(), node);
     }
 

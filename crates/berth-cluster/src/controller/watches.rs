@@ -22,7 +22,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
-use super::{Options, pools::PoolChange};
+use super::{
+    Options,
+    pools::{Mailbox, PoolChange},
+};
 use crate::{
     api::{Berth, LabelRule, MachineConfig, MachineConfigPool},
     bootstrap,
@@ -79,16 +82,14 @@ type View<T> = fn(&Seen<T>) -> PoolChange;
 struct Sinks<T> {
     engine: Option<(mpsc::Sender<Change>, Wrap<T>)>,
     /// This one never waits, so that what keeps labels never waits for what keeps pools.
-    pools: Option<(mpsc::UnboundedSender<PoolChange>, View<T>)>,
+    pools: Option<(Mailbox, View<T>)>,
 }
 
 impl<T> Sinks<T> {
     /// Whether anybody still listens.
     async fn send(&self, seen: Seen<T>) -> bool {
-        if let Some((pools, view)) = &self.pools
-            && pools.send(view(&seen)).is_err()
-        {
-            return false;
+        if let Some((pools, view)) = &self.pools {
+            pools.put(view(&seen));
         }
         match &self.engine {
             Some((engine, wrap)) => engine.send(wrap(seen)).await.is_ok(),
@@ -114,7 +115,7 @@ pub(super) fn all(
     client: &Client,
     options: &Options,
     changes: &mpsc::Sender<Change>,
-    pool_changes: Option<&mpsc::UnboundedSender<PoolChange>>,
+    pool_changes: Option<&Mailbox>,
 ) -> Vec<Watching> {
     let nodes: Api<Node> = Api::all(client.clone());
     let certificates: Api<CertificateSigningRequest> = Api::all(client.clone());

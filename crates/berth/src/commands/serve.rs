@@ -28,6 +28,7 @@ use crate::{
     failure::Failure,
     io::microseconds,
     output::Printer,
+    vital,
 };
 
 /// Runs the command.
@@ -342,7 +343,7 @@ async fn serve(api: Option<ServedApi>, ignition: Option<Ready>, reviews: Option<
             }
         }
         servers.push(server);
-        working = engine.map(|engine| tokio::spawn(engine.run(stop)));
+        working = engine.map(|engine| vital::spawn("actions", engine.run(stop)));
     }
     let follow = match ignition {
         None => None,

@@ -17,6 +17,7 @@ use crate::{
     findings::Finding,
     input::{self, Fingerprint},
     site::Loaded,
+    vital,
 };
 
 /// How often to look whether something changed.
@@ -47,7 +48,7 @@ pub(super) fn of_folder(paths: Vec<PathBuf>, flavour: FlavourArg) -> Result<Docu
     let objects = objects(texts, flavour)
         .map_err(|problems| Failure::Unusable(format!("the site has errors: {}", problems.join("; "))))?;
     let (sender, receiver) = watch::channel(Arc::new(objects));
-    tokio::spawn(follow(Source::Folder { paths, seen }, flavour, sender));
+    vital::spawn("documents", follow(Source::Folder { paths, seen }, flavour, sender));
     Ok(receiver)
 }
 
@@ -63,7 +64,8 @@ pub(in crate::commands) fn of_repository(
     flavour: FlavourArg,
 ) -> Documents {
     let (sender, receiver) = watch::channel(Arc::new(known));
-    tokio::spawn(follow(Source::Database { repository, seen: None }, flavour, sender));
+    let source = Source::Database { repository, seen: None };
+    vital::spawn("documents", follow(source, flavour, sender));
     receiver
 }
 

@@ -4,15 +4,18 @@ use std::{future::Future, path::PathBuf, sync::Arc};
 
 use berth_cluster::{connect, request_node};
 use berth_server::Observer;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 
 use super::in_one_line;
 use crate::{cluster::unreachable, failure::Failure};
 
+/// So many names wait for the cluster to be told. Of further ones it learns by the certificate requests of their kubelets.
+const WAITING: usize = 4096;
+
 /// Names of machines on their way to the cluster.
 pub(super) struct Announcements {
     kubeconfig: PathBuf,
-    names: mpsc::UnboundedReceiver<String>,
+    names: mpsc::Receiver<String>,
 }
 
 /// What the server tells, and who passes it on; nothing where no cluster is named.
@@ -20,10 +23,15 @@ pub(super) fn channel(kubeconfig: Option<PathBuf>) -> (Option<Observer>, Option<
     let Some(kubeconfig) = kubeconfig else {
         return (None, None);
     };
-    let (sender, names) = mpsc::unbounded_channel();
+    let (sender, names) = mpsc::channel(WAITING);
     let observer: Observer = Arc::new(move |name: &str| {
-        // Where nobody listens any more the server is about to end.
-        let _ = sender.send(name.to_owned());
+        // Where nobody listens any more the server is about to end. A machine never waits for this.
+        if let Err(TrySendError::Full(node)) = sender.try_send(name.to_owned()) {
+            tracing::warn!(
+                node,
+                "the cluster is not told that the machine is about to join: too many wait already"
+            );
+        }
     });
     (Some(observer), Some(Announcements { kubeconfig, names }))
 }
