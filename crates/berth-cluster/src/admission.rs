@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! pools, rules ── policies ──► MutatingAdmissionPolicy    labels for machines without a Berth
-//!                              ValidatingAdmissionPolicy  claims of pools that are not a kubelet's place
+//!                              ValidatingAdmissionPolicy  claims of pools that are not a kubelet's place, annotations of Berth
 //! Berths ──────── roster ────► Roster                     who has a place, and where (the policies' parameter)
 //! everything ──── review ────► the same by webhook, and what policies cannot do: judge objects, tell a claim as an event
 //! ```
@@ -17,8 +17,8 @@ mod rules;
 mod serve;
 mod webhook;
 
-pub(crate) use policy::labels_of_kubelets;
 pub use policy::{CLAIMS_POLICY, LABELS_POLICY, Policies, ROSTER, all_names, policies, roster};
+pub(crate) use policy::{label_text, labels_of_kubelets, labels_of_pools};
 pub use review::{Claim, Endpoint, Outcome, World, review};
 pub use webhook::{MUTATE_PATH, VALIDATE_PATH, Webhook, WebhookError};
 

@@ -29,6 +29,7 @@ use crate::{
     view::NodeView,
 };
 
+pub(crate) use self::reserve::made_by;
 pub use self::{
     certificate::{CertificateDecision, CertificateRequest, KUBELET_SIGNER, decide_certificate},
     patch::merge_diff,
@@ -235,7 +236,7 @@ fn live(
     let plan = LabelPlan::new(definitions, subject.berth, &before, node, pin, answer, settings);
     decision.owned = plan.owned.len();
     decision.conflicts = plan.conflicts.len();
-    decision.unexplained_removals = plan.unexplained_removals(subject.berth, &before);
+    decision.unexplained_removals = plan.unexplained;
     if plan.enforced {
         decision.warn(
             reason::ENFORCED,
@@ -250,11 +251,13 @@ fn live(
     findings.held = plan.held;
     findings.withheld_pool_key.clone_from(&plan.withheld_pool_key);
     findings.placement = Some(definitions.placement(&node.name, &plan.after));
+    if !plan.stays {
+        status.pool = answer.pool.as_deref().map(str::to_owned);
+    }
     decision.node = plan
-        .patch(node, subject.berth, answer.pool.as_deref())
+        .patch(node, subject.berth, status.pool.as_deref())
         .map(NodeWrite::Patch);
     status.node_uid = Some(node.uid.clone());
-    status.pool = answer.pool.as_deref().map(str::to_owned);
     plan.store(status);
 }
 
@@ -285,6 +288,7 @@ fn absent(
     }
     let created = registration::build(subject.berth, before, answer);
     status.labels.clone_from(&created.owned);
+    status.previous_labels.clear();
     status.found_labels.clear();
     if again {
         status.recreations = Some(registration::count(before.recreations.as_ref(), settings.now));

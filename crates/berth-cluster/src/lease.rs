@@ -7,6 +7,7 @@ mod task;
 
 use std::time::Duration;
 
+pub(crate) use task::time_to_write;
 pub use task::{Claim, LeaseOptions, campaign};
 
 /// What a Lease says.

@@ -103,9 +103,9 @@ fn gateway_mac(annotations: &BTreeMap<String, String>) -> Option<String> {
 
 impl NodeView {
     /// The labels that Berth applied last, from the annotation that was written together with them. `None` where the
-    /// annotation is missing or cannot be read.
+    /// annotation is missing or cannot be read. The kubelet can write it too: what counts of it is in the Berth's status.
     pub fn owned(&self) -> Option<BTreeMap<String, String>> {
-        serde_json::from_str(self.annotations.get(names::OWNED_LABELS)?).ok()
+        berth_site::read_owned(self.annotations.get(names::OWNED_LABELS)?, &self.labels)
     }
 
     /// The pool that Berth gave the Node, written together with its labels.

@@ -7,7 +7,10 @@ use berth_labels::{Flavour, Route, routes};
 use k8s_openapi::{ByteString, api::core::v1::Node};
 use serde_json::{Value, json};
 
-use super::{cel::pointer, policy::BASE_POOL};
+use super::{
+    cel::pointer,
+    policy::{ANNOTATION_REFUSAL, ANNOTATIONS, BASE_POOL, BUILT_IN_POOLS, label_text, labels_of_pools},
+};
 use crate::{
     api::Berth,
     names,
@@ -43,6 +46,8 @@ pub struct Claim {
     pub node: String,
     /// The pool whose labels it has.
     pub pool: String,
+    /// The single label, where it has not all that the pool demands.
+    pub label: Option<String>,
     /// Its place, if it has one.
     pub place: Option<String>,
 }
@@ -50,14 +55,25 @@ pub struct Claim {
 impl Claim {
     /// The refusal, as a sentence.
     pub fn message(&self) -> String {
-        let Self { node, pool, place } = self;
+        let Self {
+            node,
+            pool,
+            label,
+            place,
+        } = self;
         let place = place
             .as_ref()
             .map_or_else(String::new, |place| format!(" (its place is in pool {place})"));
-        format!(
-            "node {node} claims the labels of pool {pool}, which is not reserved for it{place}; correct its --node-labels, \
-             or reserve the place with a Berth"
-        )
+        match label {
+            None => format!(
+                "node {node} claims the labels of pool {pool}, which is not reserved for it{place}; correct its \
+                 --node-labels, or reserve the place with a Berth"
+            ),
+            Some(label) => format!(
+                "node {node} claims the label {label} of pool {pool}, which is not reserved for it{place}; correct its \
+                 --node-labels, or declare the label in its Berth"
+            ),
+        }
     }
 }
 
@@ -108,11 +124,7 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
         return None;
     };
     let view = NodeView::from(node);
-    let labels = |pointer: &str| -> BTreeMap<String, String> {
-        let map = request.pointer(pointer).cloned().unwrap_or_default();
-        serde_json::from_value(map).unwrap_or_default()
-    };
-    let before = labels("/oldObject/metadata/labels");
+    let before = texts(request, "/oldObject/metadata/labels");
     // What the kubelet brings along is its claim, and no ground for the answer.
     let stranger = NodeView {
         name: view.name.clone(),
@@ -159,9 +171,33 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
                 .map(|(key, value)| ((*key).to_owned(), (*value).to_owned())),
         );
     }
-    let claim = claim(&definitions, &view.name, &claimed, &before, place, found);
+    let declared = |key: &str, value: &str| {
+        let by_berth = berth.and_then(|berth| berth.spec.labels.get(key));
+        by_berth.is_some_and(|own| own == value) || answer.labels.get(key).is_some_and(|own| *own == *value)
+    };
+    let claim = claim(
+        &definitions,
+        &view.name,
+        &claimed,
+        &before,
+        place.clone(),
+        found,
+        berth.is_some(),
+    )
+    .or_else(|| {
+        let taken = berth.and_then(|_| taken(&definitions, &claimed, &before, place.as_deref(), declared))?;
+        Some(Claim {
+            node: view.name.clone(),
+            pool: taken.1,
+            label: Some(taken.0),
+            place,
+        })
+    });
     match (endpoint, &claim) {
         (Endpoint::Validate, Some(claim)) => reply.refuse(403, "Forbidden", &claim.message()),
+        (Endpoint::Validate, None) if writes_notes(request) => {
+            reply.refuse(403, "Forbidden", &format!("node {}{ANNOTATION_REFUSAL}", view.name));
+        }
         (Endpoint::Mutate, None) if creates && sound => {
             let mut changes = Vec::new();
             if object.pointer("/metadata/labels").is_none() {
@@ -195,6 +231,45 @@ fn given<'a>(answer: &'a Answer, berth: Option<&Berth>, flavour: Flavour) -> BTr
     labels.map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
+fn texts(request: &Value, pointer: &str) -> BTreeMap<String, String> {
+    let map = request.pointer(pointer).cloned().unwrap_or_default();
+    serde_json::from_value(map).unwrap_or_default()
+}
+
+/// Whether the kubelet adds, changes or removes what Berth notes on its Node.
+fn writes_notes(request: &Value) -> bool {
+    let ours = |pointer: &str| {
+        let mut notes = texts(request, pointer);
+        notes.retain(|key, _| key.starts_with(ANNOTATIONS));
+        notes
+    };
+    ours("/object/metadata/annotations") != ours("/oldObject/metadata/annotations")
+}
+
+/// The first label of another pool, and that pool, which a machine with a place takes though nobody declared it for it.
+fn taken(
+    definitions: &Definitions,
+    labels: &BTreeMap<String, String>,
+    before: &BTreeMap<String, String>,
+    place: Option<&str>,
+    declared: impl Fn(&str, &str) -> bool,
+) -> Option<(String, String)> {
+    let pools = labels_of_pools(definitions.site());
+    let mut taken: Vec<(String, String)> = labels
+        .iter()
+        .filter(|(key, value)| before.get(*key) != Some(value) && !declared(key, value))
+        .filter_map(|(key, value)| {
+            let label = label_text(key, value);
+            let owners = pools.get(&label)?;
+            let elsewhere = !owners.iter().any(|owner| Some(owner.as_str()) == place);
+            let owner = owners.first().filter(|_| elsewhere)?.clone();
+            Some((label, owner))
+        })
+        .collect();
+    taken.sort();
+    taken.into_iter().next()
+}
+
 fn claim(
     definitions: &Definitions,
     node: &str,
@@ -202,6 +277,7 @@ fn claim(
     before: &BTreeMap<String, String>,
     place: Option<String>,
     found: Option<&str>,
+    reserved: bool,
 ) -> Option<Claim> {
     let claimed = definitions.site().pools.iter().find(|pool| {
         let name = pool.name.value.as_ref();
@@ -212,6 +288,7 @@ fn claim(
         let Some(selector) = selector else { return false };
         let by = |labels: &BTreeMap<String, String>| selector.matches_with(|key| labels.get(key).map(String::as_str));
         name != BASE_POOL
+            && (reserved || !BUILT_IN_POOLS.contains(&name))
             && place.as_deref() != Some(name)
             && found != Some(name)
             && !selector.requirements().is_empty()
@@ -222,6 +299,7 @@ fn claim(
     Some(Claim {
         node: node.to_owned(),
         pool: claimed.name.value.to_string(),
+        label: None,
         place,
     })
 }

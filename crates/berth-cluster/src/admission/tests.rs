@@ -108,7 +108,16 @@ fn policies_have_what_kubelets_may_set_and_say_what_is_left_out() {
         ]
     );
     let claims = made.objects[2]["spec"]["validations"].as_array().unwrap();
-    assert_eq!(claims.len(), 1, "the base pool is nobody's claim");
+    let messages: Vec<&str> = claims.iter().filter_map(|claim| claim["message"].as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "the labels of pool gold are not for this node",
+            "a label of another pool is not for this node",
+            "annotations of berth.dev are not the kubelet's to write",
+        ],
+        "the base pool is nobody's claim"
+    );
 }
 
 #[test]
@@ -215,6 +224,144 @@ fn a_claim_is_refused_unless_it_is_the_machines_place() {
         elsewhere
             .claim
             .is_some_and(|claim| claim.message().contains("its place is in pool worker"))
+    );
+}
+
+#[test]
+fn a_machine_with_a_place_takes_no_single_label_of_another_pool() {
+    let objects = vec![
+        pool(
+            "worker",
+            json!({"node-role.kubernetes.io/worker": ""}),
+            "example.com/plain=yes",
+        ),
+        pool(
+            "infra",
+            json!({"node-role.kubernetes.io/infra": ""}),
+            "zone=red,example.com/shared=yes",
+        ),
+        pool(
+            "edge",
+            json!({"node-role.kubernetes.io/edge": ""}),
+            "zone=blue,example.com/shared=yes,kubernetes.io/arch=arm64",
+        ),
+        rule(
+            "tiers",
+            json!({"match": {"namePatterns": ["x.*"]}, "labels": {"zone": "blue"}}),
+        ),
+    ];
+    // Labels as `key=value`, one at most.
+    let ask = |name: &str, label: &str, before: &str, berth: &str| {
+        let one = |label: &str| match label.split_once('=') {
+            Some((key, value)) => json!({key: value}),
+            None => json!({}),
+        };
+        let world = World {
+            definitions: objects.clone(),
+            berth: (!berth.is_empty()).then(|| Box::new(Berth::new(name, serde_json::from_str(berth).unwrap()))),
+            ..World::default()
+        };
+        let review = node_review("UPDATE", name, &one(label), &one(before));
+        let outcome = super::review(&review, Endpoint::Validate, &world);
+        outcome.claim.map(|claim| claim.message())
+    };
+    let infra = r#"{"pool": "infra"}"#;
+    assert_eq!(
+        ask("w1", "zone=blue", "", infra).as_deref(),
+        Some(
+            "node w1 claims the label zone=blue of pool edge, which is not reserved for it (its place is in pool infra); \
+             correct its --node-labels, or declare the label in its Berth"
+        )
+    );
+    let (declared, given_up) = (
+        r#"{"pool": "infra", "labels": {"zone": "blue"}}"#,
+        r#"{"pool": "infra", "release": true}"#,
+    );
+    for (what, name, label, before, berth, refused) in [
+        ("its own pool's", "w1", "zone=red", "", infra, false),
+        ("another value", "w1", "zone=green", "", infra, false),
+        ("both pools'", "w1", "example.com/shared=yes", "", infra, false),
+        ("the base pool's", "w1", "example.com/plain=yes", "", infra, true),
+        (
+            "demanded by the base pool",
+            "w1",
+            "node-role.kubernetes.io/worker=",
+            "",
+            infra,
+            false,
+        ),
+        ("the kubelet's own", "w1", "kubernetes.io/arch=arm64", "", infra, false),
+        ("there before", "w1", "zone=blue", "zone=blue", infra, false),
+        ("there with another value", "w1", "zone=blue", "zone=red", infra, true),
+        ("given by a rule", "x1", "zone=blue", "", infra, false),
+        ("declared by its Berth", "w1", "zone=blue", "", declared, false),
+        ("of nobody's machine", "w1", "zone=blue", "", "", false),
+        ("of a place that was given up", "w1", "zone=blue", "", given_up, false),
+    ] {
+        assert_eq!(ask(name, label, before, berth).is_some(), refused, "{what}");
+    }
+}
+
+#[test]
+fn built_in_pools_of_a_machine_that_nobody_reserved_are_not_berths_business() {
+    let mut objects = objects();
+    objects.push(pool("master", json!({"node-role.kubernetes.io/master": ""}), ""));
+    let master = json!({"node-role.kubernetes.io/master": ""});
+    let ask = |berth: Option<Value>| {
+        let world = World {
+            definitions: objects.clone(),
+            berth: berth.map(|spec| Box::new(Berth::new("m1", serde_json::from_value(spec).unwrap()))),
+            ..World::default()
+        };
+        review(
+            &node_review("CREATE", "m1", &master, &json!({})),
+            Endpoint::Validate,
+            &world,
+        )
+        .claim
+    };
+    assert_eq!(ask(None), None);
+    assert!(ask(Some(json!({"pool": "gold"}))).is_some(), "one with another place");
+}
+
+#[test]
+fn what_berth_notes_on_a_node_is_not_the_kubelets_to_write() {
+    let ask = |operation: &str, before: Value, after: Value| {
+        let mut asked = node_review(operation, "w1", &json!({}), &json!({}));
+        asked["request"]["object"]["metadata"]["annotations"] = after;
+        asked["request"]["oldObject"]["metadata"]["annotations"] = before;
+        review(&asked, Endpoint::Validate, &world(None)).response["response"].clone()
+    };
+    let owned = json!({"berth.dev/owned-labels": "{}"});
+    for (operation, before, after, allowed) in [
+        ("CREATE", json!(null), owned.clone(), false),
+        ("CREATE", json!(null), json!({"example.com/a": "b"}), true),
+        (
+            "UPDATE",
+            owned.clone(),
+            json!({"berth.dev/owned-labels": "{\"a\":\"b\"}"}),
+            false,
+        ),
+        ("UPDATE", owned.clone(), json!({}), false),
+        (
+            "UPDATE",
+            owned.clone(),
+            json!({"berth.dev/owned-labels": "{}", "berth.dev/pool": "gold"}),
+            false,
+        ),
+        (
+            "UPDATE",
+            owned.clone(),
+            json!({"berth.dev/owned-labels": "{}", "example.com/a": "b"}),
+            true,
+        ),
+    ] {
+        let answer = ask(operation, before.clone(), after.clone());
+        assert_eq!(answer["allowed"], allowed, "{operation} {before} {after}: {answer}");
+    }
+    assert_eq!(
+        ask("CREATE", json!(null), owned)["status"]["message"],
+        "node w1 writes annotations that begin with berth.dev/; only Berth and administrators may do that"
     );
 }
 

@@ -187,9 +187,13 @@ pub struct BerthStatus {
     /// Set when an administrator moved the Node and the Berth followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<Followed>,
-    /// The labels that were last applied.
+    /// The labels that were last applied. They are noted here before they are written to the Node, where the annotation
+    /// `berth.dev/owned-labels` says which of them arrived.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// Labels that the last write replaced or took away: until it has arrived, the Node still has them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub previous_labels: BTreeMap<String, String>,
     /// Labels that an administrator removed on purpose, with the values they had. They are not brought back, neither by
     /// Berth nor by the flags of a kubelet.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -22,4 +22,7 @@ pub struct RosterSpec {
     /// Node name to pool; empty where the pool is not known.
     #[serde(default)]
     pub places: BTreeMap<String, String>,
+    /// Labels of other pools than the node's own, as `key=value`, that a Berth or a rule gives the node all the same.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, Vec<String>>,
 }

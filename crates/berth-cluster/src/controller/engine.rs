@@ -1,6 +1,7 @@
 //! The engine: one task that owns the state, decides, and hands writes to the writers.
 
 mod admission;
+mod brake;
 mod plan;
 mod round;
 #[cfg(test)]
@@ -23,7 +24,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use self::round::{ENOUGH_JOBS, Round};
+use self::{
+    admission::OwnLabels,
+    brake::BrakeState,
+    round::{ENOUGH_JOBS, Round},
+};
 use super::{
     Options,
     health::Health,
@@ -78,8 +83,8 @@ pub(super) struct Engine {
     reserving: BTreeSet<String>,
     /// Nodes whose Berths should change and that another job is running for.
     postponed: BTreeSet<String>,
-    /// The brake on mass removal is on.
-    brake: bool,
+    /// The brake on mass removal.
+    brake: BrakeState,
     jobs: VecDeque<Job>,
     /// Statuses that may wait until no Node does.
     later: VecDeque<Job>,
@@ -98,6 +103,8 @@ pub(super) struct Engine {
     /// Removals that the brake holds back, by node.
     held: HashMap<String, usize>,
     synced: bool,
+    /// What the roster says beside places.
+    own_labels: OwnLabels,
     /// Where the admission policies go that should be in the cluster.
     wanted: Option<watch::Sender<Option<Arc<Wanted>>>>,
     /// When to look whether the policies have to change.
@@ -126,7 +133,7 @@ impl Engine {
             documents_changed: false,
             reserving: BTreeSet::new(),
             postponed: BTreeSet::new(),
-            brake: false,
+            brake: BrakeState::default(),
             jobs: VecDeque::new(),
             later: VecDeque::new(),
             running: JoinSet::new(),
@@ -139,6 +146,7 @@ impl Engine {
             conflicts: HashMap::new(),
             held: HashMap::new(),
             synced: false,
+            own_labels: OwnLabels::default(),
             wanted,
             policies_at: None,
         }
@@ -176,8 +184,8 @@ impl Engine {
                 () = sleep_until(wake) => self.wake(),
                 () = sleep_until(self.policies_at) => self.publish_policies(),
                 Some(objects) = next_documents(&mut documents) => {
-                    self.documents = Some(Definitions::new(objects.iter(), self.options.flavour));
-                    self.documents_changed = true;
+                    let documents = Definitions::new(objects.iter(), self.options.flavour);
+                    self.documents_came(documents);
                 }
                 () = claim_changed(&mut claims) => {}
             }
@@ -231,6 +239,7 @@ impl Engine {
             self.reserve();
         }
         self.decide();
+        self.policies_changed();
         self.certificates();
         self.start();
         self.observe();
@@ -245,10 +254,12 @@ impl Engine {
         for finding in self.definitions.findings() {
             warn!(object = finding.object, code = finding.code, "{}", finding.message);
         }
+        self.own_labels.define(&self.definitions);
         self.state.all_dirty();
         self.state.dirty.extend(self.round.give_up());
         self.state.places_changed = true;
-        self.brake = false;
+        self.brake.on = false;
+        self.count_prospects();
     }
 
     fn flavour(&self) -> Flavour {
@@ -265,12 +276,14 @@ impl Engine {
         self.postponed.clear();
         let existing: Vec<_> = self.state.berths.values().collect();
         let resolver = Resolver::new(documents.site(), documents.flavour());
-        for reservation in reserve(
+        let reservations = reserve(
             &resolver,
             &existing,
             self.options.dynamic_labels,
             self.options.allow_mass_removal,
-        ) {
+        );
+        self.foresee(&reservations);
+        for reservation in reservations {
             let (node, work) = match reservation {
                 Reservation::Create(berth) => (berth.node_name(), Work::Create(berth)),
                 Reservation::Update { name, spec } => {

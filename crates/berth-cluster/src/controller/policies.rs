@@ -14,7 +14,7 @@ use tracing::{debug, info, warn};
 use super::writer::REQUEST_TIMEOUT;
 use crate::{
     admission::{Policies, all_names},
-    lease::Claim,
+    lease::{Claim, time_to_write},
     missing::is_missing,
     names,
 };
@@ -45,7 +45,7 @@ pub(super) async fn keep(client: Client, mut wanted: WantedReceiver, claims: Opt
         let leads = claims.as_ref().is_none_or(|claims| claims.borrow().is_current());
         match current {
             Some(current) if leads => {
-                wait = if apply(&client, &current, &mut applied).await {
+                wait = if apply(&client, claims.as_ref(), &current, &mut applied).await {
                     AGAIN
                 } else {
                     RETRY
@@ -68,7 +68,12 @@ pub(super) async fn keep(client: Client, mut wanted: WantedReceiver, claims: Opt
 }
 
 /// Whether all is well.
-async fn apply(client: &Client, wanted: &Wanted, applied: &mut BTreeMap<String, Value>) -> bool {
+async fn apply(
+    client: &Client,
+    claims: Option<&watch::Receiver<Claim>>,
+    wanted: &Wanted,
+    applied: &mut BTreeMap<String, Value>,
+) -> bool {
     let mut well = true;
     let objects = [&wanted.roster].into_iter().chain(&wanted.policies.objects);
     for object in objects {
@@ -81,7 +86,10 @@ async fn apply(client: &Client, wanted: &Wanted, applied: &mut BTreeMap<String, 
             .pointer("/metadata/name")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        match timeout(REQUEST_TIMEOUT, api.patch(name, &parameters, &Patch::Apply(object))).await {
+        let Some(limit) = time_to_write(claims, REQUEST_TIMEOUT) else {
+            return false;
+        };
+        match timeout(limit, api.patch(name, &parameters, &Patch::Apply(object))).await {
             Ok(Ok(_)) => {
                 debug!(object = id, "applied");
                 applied.insert(id, object.clone());
@@ -128,7 +136,10 @@ async fn apply(client: &Client, wanted: &Wanted, applied: &mut BTreeMap<String, 
             continue;
         }
         let api = Api::<DynamicObject>::all_with(client.clone(), &resource(kind, plural));
-        match timeout(REQUEST_TIMEOUT, api.delete(name, &DeleteParams::default())).await {
+        let Some(limit) = time_to_write(claims, REQUEST_TIMEOUT) else {
+            return false;
+        };
+        match timeout(limit, api.delete(name, &DeleteParams::default())).await {
             Ok(Ok(_)) => {
                 info!(object = id, "no rule or pool needs it any more");
                 applied.insert(id, gone);

@@ -26,7 +26,7 @@ use super::{Clock, metrics::Metrics};
 use crate::{
     api::{Berth, BerthSpec, BerthStatus},
     decide::{NodeWrite, Note, merge_diff},
-    lease::Claim,
+    lease::{Claim, time_to_write},
     names,
     view::NodeView,
 };
@@ -37,7 +37,7 @@ pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// What to write.
 #[derive(Debug)]
 pub(super) enum Work {
-    /// What only the Berth can remember, then the Node, then the rest of the Berth's status.
+    /// What only the Berth can remember, such as which labels are Berth's, then the Node, then the rest of its status.
     Apply {
         berth: Box<Berth>,
         node: Option<NodeWrite>,
@@ -165,8 +165,13 @@ impl Writer {
                 status_later,
             } => {
                 if let (true, Some(NodeWrite::Patch(patch))) = (status_later, &node) {
+                    let berth = self.note_ahead(*berth, &status, written).await?;
                     written.node = Some(self.patch_node(&berth.node_name(), patch).await?);
-                    written.later = Some(Work::Status { berth, status });
+                    let differs = berth.status.as_ref() != Some(&*status);
+                    written.later = differs.then(|| Work::Status {
+                        berth: Box::new(berth),
+                        status,
+                    });
                     return Ok(());
                 }
                 self.apply(*berth, node, *status, notes, written).await
@@ -238,13 +243,8 @@ impl Writer {
             finalizers.push(names::FINALIZER.to_owned());
             berth = self.finalizers(&berth, &finalizers).await?;
         }
-        if matches!(write, Some(NodeWrite::Patch(_))) {
-            let remembered = remembered(berth.status.as_ref(), &status);
-            berth = self.status(berth, &remembered).await?;
-            // Should the Node be gone by now, the next one is made with this in mind.
-            written.berth = Some(berth.clone());
-        }
         if let Some(write) = write {
+            berth = self.note_ahead(berth, &status, written).await?;
             let api: Api<Node> = Api::all(self.client.clone());
             let view: NodeView = match &write {
                 NodeWrite::Create(node) => {
@@ -272,6 +272,15 @@ impl Writer {
         }
         written.berth = Some(berth);
         Ok(())
+    }
+
+    /// Writes what has to be known of a write to the Node before it happens. Should the Node be gone by now, the next one
+    /// is made with this in mind.
+    async fn note_ahead(&self, berth: Berth, status: &BerthStatus, written: &mut Written) -> Result<Berth, WriteError> {
+        let remembered = remembered(berth.status.as_ref(), status);
+        let berth = self.status(berth, &remembered).await?;
+        written.berth = Some(berth.clone());
+        Ok(berth)
     }
 
     async fn patch_node(&self, name: &str, patch: &serde_json::Value) -> Result<NodeView, WriteError> {
@@ -420,7 +429,8 @@ impl Writer {
         self.request_within(REQUEST_TIMEOUT, kind, verb, request).await
     }
 
-    /// A request that has to be answered within some time, if this replica leads.
+    /// A request that has to be answered within some time, if this replica leads. It never outlives the claim: what is not
+    /// answered by then is given up, so that nothing of it is under way when another replica leads.
     pub(super) async fn request_within<T>(
         &self,
         limit: Duration,
@@ -428,9 +438,7 @@ impl Writer {
         verb: &'static str,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, WriteError> {
-        if self.claims.as_ref().is_some_and(|claims| !claims.borrow().is_current()) {
-            return Err(WriteError::NotLeader);
-        }
+        let limit = time_to_write(self.claims.as_ref(), limit).ok_or(WriteError::NotLeader)?;
         let result = match timeout(limit, request).await {
             Err(_) => Err(WriteError::Timeout),
             Ok(Err(error)) => Err(WriteError::Refused(error)),
@@ -441,13 +449,15 @@ impl Writer {
     }
 }
 
-/// The status with what the Node will not show once it is patched: that somebody moved it, and which labels are gone on
-/// purpose. Should the patch be the last thing that happens, the next leader would put them back without it.
+/// The status with what the Node will not show once it is written: that somebody moved it, which labels are gone on purpose,
+/// and which of its labels are Berth's. Should the write be the last thing that happens, the next leader knows all of it.
 fn remembered(before: Option<&BerthStatus>, after: &BerthStatus) -> BerthStatus {
     BerthStatus {
         followed: after.followed.clone(),
         removed_labels: after.removed_labels.clone(),
         retired_labels: after.retired_labels.clone(),
+        labels: after.labels.clone(),
+        previous_labels: after.previous_labels.clone(),
         ..before.cloned().unwrap_or_default()
     }
 }
@@ -481,6 +491,32 @@ pub(super) fn node_reference(node: &NodeView) -> ObjectReference {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn writer(claim: Claim) -> (Writer, watch::Sender<Claim>) {
+        let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+            std::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>().await
+        });
+        let (sender, claims) = watch::channel(claim);
+        let clock: Clock = Arc::new(|| jiff::Timestamp::UNIX_EPOCH);
+        let client = Client::new(service, "default");
+        (Writer::new(client, Some(claims), Metrics::new(), clock), sender)
+    }
+
+    #[tokio::test]
+    async fn a_write_under_way_does_not_outlive_the_claim() {
+        let end = tokio::time::Instant::now() + Duration::from_millis(200);
+        let (writer, _claims) = writer(Claim::until(end));
+        let unanswered = std::future::pending::<kube::Result<()>>();
+        // Long before the time that a request may take otherwise.
+        let given_up = timeout(REQUEST_TIMEOUT / 2, writer.request("node", "patch", unanswered)).await;
+        assert!(matches!(given_up, Ok(Err(WriteError::Timeout))), "{given_up:?}");
+        assert!(matches!(
+            writer.request("node", "patch", async { Ok(()) }).await,
+            Err(WriteError::NotLeader)
+        ));
+        // The pools' own limit holds where it is shorter.
+        assert_eq!(time_to_write(None, REQUEST_TIMEOUT), Some(REQUEST_TIMEOUT));
+    }
 
     #[tokio::test]
     async fn a_job_that_breaks_off_has_an_end() {

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use berth_labels::{Conflict, ConflictPolicy, LabelSet, OwnershipDiff};
+use berth_labels::{Conflict, ConflictPolicy, LabelKey, LabelSet, LabelValue, OwnershipDiff};
 use berth_pools::MembershipError;
 use serde_json::{Map, Value, json};
 
 use super::{
     Pin, Settings,
     pool::{is_fresh, owned, record},
+    reserve::made_by,
 };
 use crate::{
     api::{Berth, BerthStatus, PoolPolicy},
@@ -29,16 +30,20 @@ pub(super) struct LabelPlan {
     found: BTreeMap<String, String>,
     removed: BTreeMap<String, String>,
     retired: BTreeMap<String, String>,
+    /// What Berth owned before and not afterwards.
+    previous: BTreeMap<String, String>,
     /// Somebody else's values.
     pub(super) conflicts: Vec<Conflict>,
     /// Removals that the brake holds back.
     pub(super) held: usize,
+    /// The Node stays in the pool it is in, because the labels of that pool are held back.
+    pub(super) stays: bool,
     /// Labels that somebody else used to move the Node were taken away, or what they took away was put back.
     pub(super) enforced: bool,
     /// A key of the pool's selector that an administrator removed on purpose.
     pub(super) withheld_pool_key: Option<String>,
-    removals: usize,
-    moved: bool,
+    /// Removals that nobody asked for by touching this very Node or Berth: what the brake counts.
+    pub(super) unexplained: usize,
     taints: bool,
 }
 
@@ -84,9 +89,14 @@ impl LabelPlan {
         let mut retired = status.retired_labels.clone();
         retired.retain(|key, _| !answer.labels.contains_key(key));
 
+        let explained = pin.moved.is_some() || is_edited(berth);
+        let unexplained = if explained { 0 } else { diff.remove.len() };
+        if settings.hold_removals && unexplained > 0 && declared_move {
+            return Self::held(status, node, owned_before, unexplained);
+        }
         let mut held = 0;
         let mut owned_after = BTreeMap::new();
-        if settings.hold_removals {
+        if settings.hold_removals && !explained {
             held = diff.remove.len();
             for key in std::mem::take(&mut diff.remove) {
                 if let Some(value) = owned_before.get(&key) {
@@ -99,22 +109,12 @@ impl LabelPlan {
                 retired.insert(key.clone(), value.clone());
             }
         }
-        let removals = diff.remove.len() + held;
         let mut labels = diff.patch();
         if registered {
             for (key, value) in removed.iter().chain(&retired) {
                 let gone = withheld.contains(key) || !answer.labels.contains_key(key);
                 if gone && node.labels.get(key) == Some(value) {
                     labels.insert(key.clone(), None);
-                }
-            }
-        }
-        // The labels of a pool that the Berth followed an administrator to were the pool's, not anybody's own.
-        if declared_move {
-            for (key, value) in followed_pool_labels(definitions, berth, node) {
-                if !answer.labels.contains_key(&key) {
-                    retired.insert(key.clone(), value);
-                    labels.insert(key, None);
                 }
             }
         }
@@ -134,11 +134,15 @@ impl LabelPlan {
         }
 
         owned_after.extend(still_owned(&diff, answer, &owned_before, node));
-        let found = answer
-            .labels
+        // The labels of a pool that the Berth follows an administrator to are the pool's, not anybody's own.
+        let followed = demanded.iter().filter(|_| pin.moved.is_some());
+        owned_after.extend(present(followed, node));
+        let previous = owned_before
             .iter()
-            .map(|(key, value)| (key.as_str().to_owned(), value.as_str().to_owned()))
-            .filter(|(key, value)| node.labels.get(key) == Some(value))
+            .filter(|(key, value)| owned_after.get(*key) != Some(value))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        let found = present(answer.labels.iter(), node)
             .filter(|(key, _)| !owned_after.contains_key(key) && !labels.contains_key(key))
             .collect();
         let after = patched(&node.labels, &labels);
@@ -150,30 +154,35 @@ impl LabelPlan {
             found,
             removed,
             retired,
+            previous,
             conflicts: diff.conflicts,
             held,
+            stays: false,
             enforced,
-            removals,
-            moved: pin.moved.is_some() || declared_move,
+            unexplained,
             taints: registered,
         }
     }
 
-    /// Removals that nobody asked for by touching this very Node or Berth: what the brake counts.
-    pub(super) fn unexplained_removals(&self, berth: &Berth, before: &BerthStatus) -> usize {
-        let by = berth
-            .metadata
-            .labels
-            .as_ref()
-            .and_then(|labels| labels.get(names::RESERVED_BY));
-        let by_itself = match by.map(String::as_str) {
-            Some(names::BY_DOCUMENTS) => true,
-            // Nobody wrote a Berth that was made for a Node; it may be edited later.
-            Some(names::BY_ADOPTION) => before.observed_generation.is_none(),
-            _ => false,
-        };
-        let edited = before.observed_generation != berth.metadata.generation && !by_itself;
-        if self.moved || edited { 0 } else { self.removals }
+    /// The plan for a Node whose move to another pool the brake holds back. Half a move would put it into two pools, so that
+    /// it stays as it is.
+    fn held(status: &BerthStatus, node: &NodeView, owned: BTreeMap<String, String>, removals: usize) -> Self {
+        Self {
+            labels: BTreeMap::new(),
+            after: node.labels.clone(),
+            owned,
+            found: status.found_labels.clone(),
+            removed: status.removed_labels.clone(),
+            retired: status.retired_labels.clone(),
+            previous: BTreeMap::new(),
+            conflicts: Vec::new(),
+            held: removals,
+            stays: true,
+            enforced: false,
+            withheld_pool_key: None,
+            unexplained: removals,
+            taints: false,
+        }
     }
 
     /// The merge patch for the Node; `None` when nothing is to be written.
@@ -187,7 +196,10 @@ impl LabelPlan {
         }
         let mut annotations = Map::new();
         if node.owned().as_ref() != Some(&self.owned) {
-            annotations.insert(names::OWNED_LABELS.to_owned(), json!(json!(self.owned).to_string()));
+            annotations.insert(
+                names::OWNED_LABELS.to_owned(),
+                json!(berth_site::write_owned(&self.owned)),
+            );
         }
         if node.given_pool() != pool {
             annotations.insert(names::POOL.to_owned(), json!(pool));
@@ -195,6 +207,7 @@ impl LabelPlan {
         if node.annotations.contains_key(names::RELEASED) {
             annotations.insert(names::RELEASED.to_owned(), Value::Null);
         }
+        let mut replaces = annotations.values().any(Value::is_null);
         if !annotations.is_empty() {
             metadata.insert("annotations".to_owned(), Value::Object(annotations));
         }
@@ -203,7 +216,7 @@ impl LabelPlan {
             return None;
         }
         metadata.insert("uid".to_owned(), json!(node.uid));
-        let replaces = self.labels.iter().any(|(key, _)| node.labels.contains_key(key));
+        replaces |= self.labels.iter().any(|(key, _)| node.labels.contains_key(key));
         if replaces || taints.is_some() {
             metadata.insert("resourceVersion".to_owned(), json!(node.resource_version));
         }
@@ -214,12 +227,29 @@ impl LabelPlan {
         Some(patch)
     }
 
+    /// Notes in the status what the Node will have. What it had before stays noted until another write takes its place:
+    /// nothing is written for that alone.
     pub(super) fn store(self, status: &mut BerthStatus) {
+        if !self.previous.is_empty() {
+            status.previous_labels = self.previous;
+        }
         status.labels = self.owned;
         status.found_labels = self.found;
         status.removed_labels = self.removed;
         status.retired_labels = self.retired;
     }
+}
+
+/// Whether a person changed this very Berth. What documents and adoption write, nobody asked for by touching it.
+fn is_edited(berth: &Berth) -> bool {
+    let observed = berth.status.as_ref().and_then(|status| status.observed_generation);
+    let by_itself = match made_by(berth) {
+        Some(names::BY_DOCUMENTS) => true,
+        // Nobody wrote a Berth that was made for a Node; it may be edited later.
+        Some(names::BY_ADOPTION) => observed.is_none(),
+        _ => false,
+    };
+    observed != berth.metadata.generation && !by_itself
 }
 
 /// The labels that somebody removed on purpose, with the values they had: what Berth has a record of, is still declared
@@ -272,14 +302,19 @@ fn still_owned(
     after
 }
 
+/// Those of the labels that the Node has.
+fn present<'a>(
+    labels: impl Iterator<Item = (&'a LabelKey, &'a LabelValue)>,
+    node: &NodeView,
+) -> impl Iterator<Item = (String, String)> {
+    labels
+        .map(|(key, value)| (key.as_str().to_owned(), value.as_str().to_owned()))
+        .filter(|(key, value)| node.labels.get(key) == Some(value))
+}
+
 /// Whether the Node was there before its Berth.
 fn is_older(node: &NodeView, berth: &Berth) -> bool {
-    let adopted = berth
-        .metadata
-        .labels
-        .as_ref()
-        .and_then(|labels| labels.get(names::RESERVED_BY))
-        .is_some_and(|by| by == names::BY_ADOPTION);
+    let adopted = made_by(berth) == Some(names::BY_ADOPTION);
     let first = berth.status.as_ref().is_none_or(|status| status.node_uid.is_none());
     let reserved = berth.metadata.creation_timestamp.as_ref().map(|time| time.0);
     first && (adopted || node.created.zip(reserved).is_some_and(|(node, berth)| node < berth))
@@ -294,18 +329,6 @@ fn patched(labels: &BTreeMap<String, String>, patch: &BTreeMap<String, Option<St
         };
     }
     after
-}
-
-/// What the selector of the pool that the Berth followed to demands, as far as the Node still has it.
-fn followed_pool_labels(definitions: &Definitions, berth: &Berth, node: &NodeView) -> Vec<(String, String)> {
-    let followed = berth.status.as_ref().and_then(|status| status.followed.as_ref());
-    let demanded = followed.and_then(|followed| definitions.implicit(&followed.pool));
-    demanded
-        .into_iter()
-        .flatten()
-        .map(|(key, value)| (key.as_str().to_owned(), value.as_str().to_owned()))
-        .filter(|(key, value)| node.labels.get(key) == Some(value))
-        .collect()
 }
 
 /// The keys by which other pools select the Node, where the declared pool is to be enforced.

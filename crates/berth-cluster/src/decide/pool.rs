@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use berth_labels::narrowed;
+
 use crate::{
     api::{Berth, Followed, PoolPolicy},
     observe::Definitions,
@@ -61,13 +63,14 @@ pub fn pin(definitions: &Definitions, berth: &Berth, node: Option<&NodeView>) ->
 /// A Node has been moved when it carried all that its pool demands, by Berth's own record, and its labels now say
 /// another pool. A pool whose selector changed moves nobody: its nodes get the labels it now demands.
 fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current: Option<&str>) -> Option<Move> {
-    let status = berth.status.as_ref();
     if is_fresh(berth, node) {
         return None;
     }
-    let given = node
-        .given_pool()
-        .or_else(|| status.and_then(|status| status.pool.as_deref()))?;
+    let given = berth.status.as_ref().and_then(|status| status.pool.as_deref())?;
+    // Where the Node says another pool, a write of Berth's own has not been noted yet, or somebody else wrote there.
+    if node.given_pool().is_some_and(|noted| noted != given) {
+        return None;
+    }
     if current.is_some_and(|current| current != given) {
         return None;
     }
@@ -89,10 +92,11 @@ fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current:
     })
 }
 
-/// Whether Berth has never written to this very object: it was created by its kubelet, or it is to be adopted.
+/// Whether Berth has not finished a write to this very object: it was created by its kubelet, or it is to be adopted. What
+/// stands on the Node itself proves nothing about that, since a kubelet can write it.
 pub(super) fn is_fresh(berth: &Berth, node: &NodeView) -> bool {
     let known = berth.status.as_ref().and_then(|status| status.node_uid.as_deref());
-    node.owned().is_none() && known != Some(node.uid.as_str())
+    known != Some(node.uid.as_str())
 }
 
 /// The declared labels that the Node last had, as far as Berth knows: those it set and those it found.
@@ -106,11 +110,14 @@ pub(super) fn record(berth: &Berth, node: &NodeView) -> BTreeMap<String, String>
     record
 }
 
-/// The labels that Berth set. The annotation was written together with them and counts first; where somebody deleted
-/// it, the Berth remembers.
+/// The labels that Berth set: what its status says, which is written first, as far as the annotation agrees, which was
+/// written together with the labels. Where somebody deleted the annotation, the status alone counts.
 pub(super) fn owned(berth: &Berth, node: &NodeView) -> BTreeMap<String, String> {
-    node.owned().unwrap_or_else(|| match &berth.status {
-        Some(status) if !is_fresh(berth, node) => status.labels.clone(),
-        _ => BTreeMap::new(),
-    })
+    let Some(status) = &berth.status else {
+        return BTreeMap::new();
+    };
+    match node.owned() {
+        None if is_fresh(berth, node) => BTreeMap::new(),
+        noted => narrowed(noted.as_ref(), &status.labels, &status.previous_labels),
+    }
 }

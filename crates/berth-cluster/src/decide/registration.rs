@@ -7,7 +7,6 @@ use k8s_openapi::{
     api::core::v1::{Node, NodeSpec, Taint},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
-use serde_json::json;
 
 use super::Subject;
 use crate::{
@@ -73,7 +72,7 @@ pub(super) fn build(berth: &Berth, status: &BerthStatus, answer: &Answer) -> Cre
     let mut labels = status.kubelet_labels.clone();
     labels.extend(owned.clone());
     let mut annotations = status.annotations.clone();
-    annotations.insert(names::OWNED_LABELS.to_owned(), json!(owned).to_string());
+    annotations.insert(names::OWNED_LABELS.to_owned(), berth_site::write_owned(&owned));
     if let Some(pool) = answer.pool.as_deref() {
         annotations.insert(names::POOL.to_owned(), pool.to_owned());
     }
@@ -126,6 +125,8 @@ pub(super) fn identity(berth: &Berth, node: &NodeView) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::api::{BerthSpec, Machine};
 

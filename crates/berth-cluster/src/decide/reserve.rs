@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use berth_labels::LabelSet;
+use berth_labels::{Brake, LabelSet};
 use berth_site::{Resolver, Source};
 use kube::{ResourceExt as _, api::ObjectMeta};
 
@@ -11,9 +11,6 @@ use crate::{
     names,
     view::NodeView,
 };
-
-/// A run that would delete more than this share of the documents' Berths stops and asks.
-const MASS_REMOVAL_PERCENT: usize = 10;
 
 /// What to do with one Berth.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,8 +75,12 @@ pub fn reserve(
         .iter()
         .filter(|berth| !declared.contains(&berth.node_name()))
         .collect();
-    let too_many = gone.len() * 100 > ours.len() * MASS_REMOVAL_PERCENT && !allow_mass_removal;
-    if !declared.is_empty() && !too_many {
+    // Places are kept as labels are: what goes is held against what there is.
+    let brake = Brake {
+        removed: gone.len(),
+        owned: ours.len(),
+    };
+    if !declared.is_empty() && (allow_mass_removal || !brake.holds()) {
         plan.extend(gone.iter().map(|berth| Reservation::Delete { name: berth.name_any() }));
     }
     plan
@@ -104,7 +105,8 @@ pub fn adopt(node: &NodeView, declared: &LabelSet) -> Berth {
     new_berth(&node.name, spec, names::BY_ADOPTION)
 }
 
-fn made_by(berth: &Berth) -> Option<&str> {
+/// Who made a Berth; nothing for one that a person wrote.
+pub(crate) fn made_by(berth: &Berth) -> Option<&str> {
     berth
         .metadata
         .labels

@@ -1,5 +1,7 @@
 //! Stories about one node: somebody does something, Berth decides until nothing is left to do, and the Node is looked at.
 
+mod ownership;
+
 use std::collections::BTreeMap;
 
 use berth_labels::{ConflictPolicy, Flavour};
@@ -597,6 +599,32 @@ fn the_brake_counts_what_nobody_asked_for_and_holds_it() {
     moved.label(STORAGE, "");
     moved.settle();
     assert_eq!(moved.removals, 0, "an administrator's move is asked for");
+}
+
+#[test]
+fn a_person_explains_one_berth_and_documents_explain_nothing() {
+    let mut edited = World::occupied();
+    edited.edit(|spec| spec.pool = Some("worker".to_owned()));
+    edited.hold = true;
+    edited.settle();
+    assert_eq!((edited.removals, edited.has(INFRA)), (0, None), "a person asked for it");
+
+    let mut rewritten = World::occupied();
+    rewritten.berth.metadata.labels = Some(BTreeMap::from([(
+        names::RESERVED_BY.to_owned(),
+        names::BY_DOCUMENTS.to_owned(),
+    )]));
+    rewritten.edit(|spec| spec.pool = Some("worker".to_owned()));
+    rewritten.hold = true;
+    rewritten.settle();
+    assert!(rewritten.removals >= 2, "a pool change by documents counts");
+    assert_eq!((rewritten.has(INFRA), rewritten.has("tier")), (Some(""), Some("infra")));
+    rewritten.hold = false;
+    rewritten.settle();
+    assert_eq!(
+        (rewritten.has(INFRA), rewritten.has("tier"), rewritten.has(WORKER)),
+        (None, None, Some(""))
+    );
 }
 
 #[test]

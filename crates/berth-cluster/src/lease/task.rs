@@ -49,10 +49,22 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// A claim that ends then.
+    pub(crate) fn until(end: Instant) -> Self {
+        Self { until: Some(end) }
+    }
+
     /// Whether writes are allowed right now. A replica that could not renew in time stops by itself, before another
     /// one can have taken the lease.
     pub fn is_current(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// How long a request may take that is sent now: what is left of the claim, which ends before the lease does. Nothing
+    /// when this replica may not write.
+    pub fn left(&self) -> Option<Duration> {
+        let left = self.until?.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
     }
 
     /// Whether this replica holds the lease, as far as it knows.
@@ -63,6 +75,15 @@ impl Claim {
     /// When the claim ends unless it is renewed.
     pub fn ends(&self) -> Option<Instant> {
         self.until
+    }
+}
+
+/// How long a write may take that is sent now, at most `limit`; nothing when this replica may not write. Without an election it
+/// always may.
+pub(crate) fn time_to_write(claims: Option<&watch::Receiver<Claim>>, limit: Duration) -> Option<Duration> {
+    match claims {
+        None => Some(limit),
+        Some(claims) => claims.borrow().left().map(|left| left.min(limit)),
     }
 }
 
@@ -87,11 +108,9 @@ pub async fn campaign(
                     info!(identity = options.identity, "this replica leads");
                 }
                 held = true;
-                // Counted from before the request: nobody else can have counted from earlier. A quarter is kept in
-                // hand for writes that are under way when the claim ends.
-                claims.send_replace(Claim {
-                    until: Some(asked + options.duration * 3 / 4),
-                });
+                // Counted from before the request: nobody else can have counted from earlier. Writes end with the claim.
+                // A quarter is kept in hand for those that the API server has taken by then.
+                claims.send_replace(Claim::until(asked + options.duration * 3 / 4));
             }
             Ok(None) => {
                 if held {

@@ -6,23 +6,20 @@ use std::{
 };
 
 use kube::ResourceExt as _;
-use tracing::warn;
 
 use super::{
     Engine, Job, Key,
+    brake::Prospects,
     round::{ENOUGH_JOBS, PART},
 };
 use crate::{
     api::{Berth, BerthStatus},
     controller::writer::Work,
-    decide::{Decision, Pin, Settings, Subject, decide, pin},
+    decide::{Decision, Pin, Settings, Subject, decide, made_by, pin},
     names,
     observe::{Answer, Definitions, Question},
     view::NodeView,
 };
-
-/// A run that takes away more than this share of the owned labels stops and asks.
-const MASS_REMOVAL_PERCENT: usize = 10;
 
 /// One node with its Berth, ready to be decided upon.
 struct Item {
@@ -52,12 +49,12 @@ impl Engine {
             let part = self.round.next_part();
             names.extend(part.into_iter().filter(|name| !self.is_blocked(name)));
         }
-        if names.is_empty() && self.round.len() == 0 {
+        if names.is_empty() && self.round.is_empty() {
             return;
         }
         let mut settings = Settings {
             now: (self.options.clock)(),
-            hold_removals: self.brake,
+            hold_removals: self.brake.on,
             conflicts: self.options.conflicts,
         };
         let (reserved, others): (Vec<String>, Vec<String>) = names
@@ -67,10 +64,14 @@ impl Engine {
             self.state.gone.remove(name);
             self.conflicts.remove(name);
             self.held.remove(name);
+            self.own_labels.forget(name);
+            if !self.state.nodes.contains_key(name) {
+                self.failures.remove(&Key::Node(name.clone()));
+            }
             self.adopt(name);
         }
         for planned in self.plan(&reserved, &settings) {
-            let may_be_done = if self.brake {
+            let may_be_done = if self.brake.on {
                 Some(planned)
             } else {
                 self.round.withhold(planned)
@@ -82,11 +83,10 @@ impl Engine {
         if !self.round.is_over() {
             return;
         }
-        let removals = self.round.removals();
+        let holds = !self.round.is_empty() && self.check_brake();
         let mut withheld = self.round.finish();
         withheld.retain(|name, _| !self.is_blocked(name));
-        if removals > 0 && !self.options.allow_mass_removal && self.is_mass_removal(removals) {
-            self.brake = true;
+        if holds {
             settings.hold_removals = true;
             let names: Vec<String> = withheld.into_keys().collect();
             for planned in self.plan(&names, &settings) {
@@ -125,24 +125,41 @@ impl Engine {
 
     /// What follows for each of these nodes. Nothing of it is done yet: the brake looks at all of them together.
     fn plan(&mut self, names: &[String], settings: &Settings) -> Vec<Planned> {
-        let mut planned = Vec::with_capacity(names.len());
-        for names in names.chunks(PART) {
-            let mut items: Vec<Item> = names.iter().filter_map(|name| self.item(name)).collect();
-            let answers = resolve(&mut self.definitions, &mut items, &self.state.gone);
-            let decisions = decide_all(&self.definitions, &items, &answers, settings);
-            let definitions = &self.definitions;
-            let pairs = items.into_iter().zip(decisions);
-            planned.extend(pairs.map(|(item, decision)| item.planned(decision, definitions, settings)));
-        }
+        let planned = self.planned(names, settings, None);
         self.metrics
             .decisions
             .inc_by(u64::try_from(planned.len()).unwrap_or_default());
         planned
     }
 
-    fn item(&self, name: &str) -> Option<Item> {
+    /// What follows for each of these nodes, or would follow if their Berths were as the documents want them.
+    pub(super) fn planned(
+        &mut self,
+        names: &[String],
+        settings: &Settings,
+        prospects: Option<&Prospects>,
+    ) -> Vec<Planned> {
+        let mut planned = Vec::with_capacity(names.len());
+        for names in names.chunks(PART) {
+            let mut items: Vec<Item> = names.iter().filter_map(|name| self.item(name, prospects)).collect();
+            let answers = resolve(&mut self.definitions, &mut items, &self.state.gone);
+            for (item, answer) in items.iter().zip(&answers).filter(|_| prospects.is_none()) {
+                self.state.places_changed |= self.own_labels.note(&item.berth, answer);
+            }
+            let decisions = decide_all(&self.definitions, &items, &answers, settings, !self.knows_documents());
+            let definitions = &self.definitions;
+            let pairs = items.into_iter().zip(decisions);
+            planned.extend(pairs.map(|(item, decision)| item.planned(decision, definitions, settings)));
+        }
+        planned
+    }
+
+    fn item(&self, name: &str, prospects: Option<&Prospects>) -> Option<Item> {
         let mut berths = self.state.berths.of(name).into_iter();
-        let berth = berths.next()?.clone();
+        let mut berth = berths.next()?.clone();
+        if let Some(prospects) = prospects {
+            prospects.prepare(&mut berth);
+        }
         let live = self.state.live(name);
         let pin = pin(
             &self.definitions,
@@ -158,24 +175,9 @@ impl Engine {
         })
     }
 
-    fn is_mass_removal(&self, removed: usize) -> bool {
-        let owned: usize = self
-            .state
-            .nodes
-            .values()
-            .map(|node| node.owned().map_or(0, |owned| owned.len()))
-            .sum();
-        let too_many = removed * 100 > owned * MASS_REMOVAL_PERCENT;
-        if too_many {
-            warn!(
-                removed,
-                owned, "too many labels would go at once; nothing is removed without --allow-mass-removal"
-            );
-        }
-        too_many
-    }
-
     fn enqueue(&mut self, planned: Planned) {
+        let removals = planned.unexplained_removals.saturating_sub(planned.held_removals);
+        self.brake.ledger.note(removals, tokio::time::Instant::now());
         let name = planned.node;
         self.state.gone.remove(&name);
         match planned.conflicts {
@@ -264,6 +266,7 @@ fn is_only_a_record(berth: &Berth, after: &BerthStatus) -> bool {
     let before = berth.status.clone().unwrap_or_default();
     let mut recorded = after.clone();
     recorded.labels.clone_from(&before.labels);
+    recorded.previous_labels.clone_from(&before.previous_labels);
     recorded.conditions.clone_from(&before.conditions);
     recorded.observed_generation = before.observed_generation;
     recorded == before
@@ -312,8 +315,20 @@ fn ask<'a>(definitions: &mut Definitions, items: impl Iterator<Item = &'a Item>)
     definitions.resolve(&questions)
 }
 
-fn decide_all(definitions: &Definitions, items: &[Item], answers: &[Answer], settings: &Settings) -> Vec<Decision> {
+/// Decides about all of them. While the documents are not known, nothing goes from nodes whose Berths come from them.
+fn decide_all(
+    definitions: &Definitions,
+    items: &[Item],
+    answers: &[Answer],
+    settings: &Settings,
+    without_documents: bool,
+) -> Vec<Decision> {
     let decisions = items.iter().zip(answers).map(|(item, answer)| {
+        let by_documents = made_by(&item.berth) == Some(names::BY_DOCUMENTS);
+        let settings = &Settings {
+            hold_removals: settings.hold_removals || (without_documents && by_documents),
+            ..*settings
+        };
         let subject = Subject {
             berth: &item.berth,
             node: item.live.as_ref(),

@@ -27,6 +27,11 @@ impl Round {
         self.first.len() + self.rest.len() + self.withheld.len()
     }
 
+    /// Whether there is nothing to look at and no plan to carry out.
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Whether every node has been looked at.
     pub(super) fn is_over(&self) -> bool {
         self.first.is_empty() && self.rest.is_empty()
@@ -67,9 +72,10 @@ impl Round {
         None
     }
 
-    /// How many labels would go that nobody asked for by touching the very node.
-    pub(super) fn removals(&self) -> usize {
-        self.withheld.values().map(|planned| planned.unexplained_removals).sum()
+    /// How many labels of some nodes would go that nobody asked for by touching the very node.
+    pub(super) fn removals(&self, counts: impl Fn(&str) -> bool) -> usize {
+        let withheld = self.withheld.iter().filter(|(node, _)| counts(node));
+        withheld.map(|(_, planned)| planned.unexplained_removals).sum()
     }
 
     /// The plans that waited for the end.
@@ -122,9 +128,10 @@ mod tests {
         assert!(round.withhold(planned("a", 2)).is_none());
         assert!(round.withhold(planned("b", 3)).is_none());
         assert!(round.withhold(planned("d", 0)).is_some(), "nothing goes there");
-        assert_eq!(round.removals(), 5);
+        assert_eq!(round.removals(|_| true), 5);
+        assert_eq!(round.removals(|node| node != "a"), 3);
         assert!(round.withhold(planned("a", 0)).is_some(), "a newer plan counts");
-        assert_eq!(round.removals(), 3);
+        assert_eq!(round.removals(|_| true), 3);
         assert!(round.has("b") && !round.has("a"));
         assert_eq!(round.len(), 2);
         let again: Vec<String> = round.give_up().collect();

@@ -1,5 +1,7 @@
 //! Tests of the engine without a cluster: what it decides is carried out by a few lines, and nothing is ever sent.
 
+mod brake;
+
 use std::collections::BTreeMap;
 
 use http::{Request, Response};
@@ -87,7 +89,7 @@ impl Engine {
         let mut done = Vec::new();
         for _ in 0..100 {
             self.decide();
-            if self.jobs.is_empty() && self.round.len() == 0 && self.state.dirty.is_empty() {
+            if self.jobs.is_empty() && self.round.is_empty() && self.state.dirty.is_empty() {
                 return done;
             }
             done.extend(self.carry_out());
@@ -116,6 +118,16 @@ impl Engine {
                             done.push((berth.node_name(), labels));
                         }
                         berth.status = Some(*status);
+                        self.state.apply(Change::Berths(Seen::One(berth)));
+                    }
+                    Work::Update { mut berth, spec } => {
+                        berth.spec = *spec;
+                        berth.metadata.generation = Some(berth.metadata.generation.unwrap_or_default() + 1);
+                        let labels = berth.metadata.labels.get_or_insert_default();
+                        labels.insert(
+                            crate::names::RESERVED_BY.to_owned(),
+                            crate::names::BY_DOCUMENTS.to_owned(),
+                        );
                         self.state.apply(Change::Berths(Seen::One(berth)));
                     }
                     other => panic!("nobody asked for {other:?}"),
@@ -207,7 +219,7 @@ async fn removals_wait_for_the_whole_round_and_a_few_are_done() {
     assert_eq!(engine.jobs.len(), 12);
     engine.settle();
     assert_eq!((engine.tiers("infra"), engine.tiers("storage")), (0, 280));
-    assert!(!engine.brake);
+    assert!(!engine.brake.on);
 }
 
 #[tokio::test]
@@ -217,12 +229,12 @@ async fn the_brake_counts_over_all_parts() {
     let done = engine.settle();
     assert!(done.iter().all(|(_, labels)| labels.is_null()), "{done:?}");
     assert_eq!(engine.tiers("worker"), 320, "nothing is taken away");
-    assert!(engine.brake);
+    assert!(engine.brake.on);
     engine.observe();
     assert_eq!(engine.metrics.held_removals.get(), 320);
     // What is declared again is what is there.
     engine.change_pool("worker", "example.com/tier=worker");
-    assert!(!engine.brake);
+    assert!(!engine.brake.on);
     engine.settle();
     assert_eq!(engine.tiers("worker"), 320);
     engine.observe();

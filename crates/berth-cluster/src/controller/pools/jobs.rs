@@ -60,7 +60,12 @@ pub(super) enum Job {
     /// A patch of a Node.
     Node { name: String, patch: Value },
     /// Let Pods come again.
-    Uncordon { name: String, uid: String, desired: String },
+    Uncordon {
+        name: String,
+        uid: String,
+        version: String,
+        desired: String,
+    },
     /// A rendered config that nobody needs, or somebody does again.
     Collect(Collection),
     /// Something to tell about a pool.
@@ -112,9 +117,14 @@ pub(super) async fn run(writer: Arc<Writer>, job: Job) -> Result<Answer, WriteEr
             let node = writer.request("node", "patch", patched).await?;
             Ok(Answer::Node(Box::new(node.into())))
         }
-        Job::Uncordon { name, uid, desired } => {
+        Job::Uncordon {
+            name,
+            uid,
+            version,
+            desired,
+        } => {
             let patch = Patch::Merge(json!({
-                "metadata": {"uid": uid, "annotations": {annotation::LAST_APPLIED_DRAIN: desired}},
+                "metadata": {"uid": uid, "resourceVersion": version, "annotations": {annotation::LAST_APPLIED_DRAIN: desired}},
                 "spec": {"unschedulable": null},
             }));
             let parameters = parameters();

@@ -245,12 +245,19 @@ impl PoolEngine {
                 }
                 Some(DrainRequest::Uncordon(desired)) => {
                     let (key, uid) = (Key::Node(name.clone()), member.uid.clone());
+                    let version = member.resource_version.clone();
                     if self.may_start(&key) {
                         if let Some(drain) = self.drains.remove(&name) {
                             drain.task.abort();
                         }
                         self.busy.insert(key.clone());
-                        self.moves.push_back((key, Job::Uncordon { name, uid, desired }));
+                        let job = Job::Uncordon {
+                            name,
+                            uid,
+                            version,
+                            desired,
+                        };
+                        self.moves.push_back((key, job));
                     }
                 }
                 Some(DrainRequest::Unknown(desired)) => {

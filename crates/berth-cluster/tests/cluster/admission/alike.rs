@@ -174,6 +174,19 @@ async fn prepare(cluster: &Cluster) {
             .expect("a rule");
     }
     cluster.pool_of("vein", json!({"example.com/vein": "silver"}), "").await;
+    cluster
+        .pool_of(
+            "edge",
+            json!({"example.com/edge": ""}),
+            "example.com/zone=blue,example.com/fast=yes",
+        )
+        .await;
+    cluster
+        .berth(
+            "excepted",
+            json!({"pool": "infra", "labels": {"example.com/zone": "blue"}}),
+        )
+        .await;
     cluster.berth("golden", json!({"pool": "gold"})).await;
     cluster.berth("placed", json!({"pool": "infra"})).await;
     cluster.berth("let-go", json!({"pool": "gold", "release": true})).await;
@@ -188,6 +201,11 @@ async fn prepare(cluster: &Cluster) {
                 && places.contains_key("placed")
                 && places.get("elsewhere").is_some_and(|pool| pool == "gold")
                 && places.get("gold-77").is_some_and(|pool| pool == "gold")
+                && roster
+                    .spec
+                    .labels
+                    .get("excepted")
+                    .is_some_and(|labels| labels == &["example.com/zone=blue"])
         })
         .await;
     cluster
@@ -250,7 +268,102 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
     );
 
     machines_with_a_place(cluster, &webhook, &claims).await;
+    single_labels_of_other_pools(cluster, &webhook).await;
     changes_of_nodes(cluster, &webhook, &claims).await;
+    notes_of_berth(cluster, &webhook).await;
+}
+
+/// A machine with a place takes no single label of another pool, unless it was declared for it. One that nobody reserved is
+/// not looked at so closely.
+async fn single_labels_of_other_pools(cluster: &Cluster, webhook: &Webhook) {
+    // Values of some keys, each with the pools that give it.
+    let keys: [(&str, &[(&str, &str)]); 4] = [
+        ("example.com/zone", &[("blue", "edge"), ("red", "")]),
+        ("example.com/fast", &[("yes", "edge gold")]),
+        ("example.com/edge", &[("", "edge")]),
+        ("tier", &[("infra", "infra"), ("storage", "storage")]),
+    ];
+    let mut claims: Vec<Vec<(&str, &str, &str)>> = vec![Vec::new()];
+    for (key, values) in keys {
+        for claim in claims.clone() {
+            claims.extend(values.iter().map(|(value, pools)| {
+                let mut longer = claim.clone();
+                longer.push((key, value, pools));
+                longer
+            }));
+        }
+    }
+    let (mut taken, mut refused) = (0, 0);
+    for (name, place, declared) in [
+        ("placed", "infra", ""),
+        ("golden", "gold", ""),
+        ("excepted", "infra", "example.com/zone=blue"),
+        ("stranger-1", "", ""),
+    ] {
+        let client = cluster.client_of(&Identity::kubelet(name)).await;
+        for claim in &claims {
+            let labels: Value = claim
+                .iter()
+                .map(|(key, value, _)| ((*key).to_owned(), json!(value)))
+                .collect();
+            let wrong = claim.iter().any(|(key, value, pools)| {
+                let elsewhere = !pools.is_empty() && pools.split(' ').all(|pool| pool != place);
+                // Of a stranger only the claim of a whole pool is refused.
+                elsewhere && declared != format!("{key}={value}") && (!place.is_empty() || *key == "example.com/edge")
+            });
+            let node = json!({"metadata": {"name": name, "labels": labels}});
+            let policies = by_policies(&client, Way::Create, &node).await;
+            let hook = by_webhook(webhook, Way::Create, &node, None).await;
+            assert_eq!(policies.is_err(), wrong, "{name} {labels}: {policies:?}");
+            assert_eq!(policies.as_ref().err(), hook.as_ref().err(), "{name} {labels}");
+            taken += usize::from(policies.is_ok());
+            refused += usize::from(policies.is_err());
+        }
+    }
+    assert!(taken > 30 && refused > 30, "{taken} {refused}");
+}
+
+/// What Berth notes on a Node is not the kubelet's to write, to change or to remove.
+async fn notes_of_berth(cluster: &Cluster, webhook: &Webhook) {
+    let create = |annotations: Value| json!({"metadata": {"name": "noted", "annotations": annotations}});
+    for (annotations, refused) in [
+        (json!({"berth.dev/owned-labels": "{}"}), true),
+        (json!({"berth.dev/pool": "gold"}), true),
+        (json!({"example.com/note": "1"}), false),
+    ] {
+        let node = create(annotations);
+        let answer = agreed(cluster, webhook, Way::Create, &node, None).await;
+        assert_eq!(answer.is_err(), refused, "{node}: {answer:?}");
+    }
+    cluster.node("noted", json!({})).await;
+    let noted = json!({"berth.dev/owned-labels": "{}", "example.com/note": "1"});
+    let patch = Patch::Merge(json!({"metadata": {"annotations": noted}}));
+    let nodes: Api<Node> = cluster.api();
+    nodes
+        .patch("noted", &PatchParams::default(), &patch)
+        .await
+        .expect("an administrator may");
+    let client = cluster.client_of(&Identity::kubelet("noted")).await;
+    let nodes: Api<Node> = Api::all(client);
+    let parameters = PatchParams {
+        dry_run: true,
+        ..PatchParams::default()
+    };
+    for (annotations, refused) in [
+        (json!({"berth.dev/owned-labels": r#"{"a":"b"}"#}), true),
+        (json!({"berth.dev/owned-labels": null}), true),
+        (json!({"berth.dev/released": "now"}), true),
+        (json!({"example.com/note": "2"}), false),
+        (json!({"example.com/note": null}), false),
+    ] {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
+        for answer in [
+            nodes.patch("noted", &parameters, &patch).await,
+            nodes.patch_status("noted", &parameters, &patch).await,
+        ] {
+            assert_eq!(answer.is_err(), refused, "{annotations}: {answer:?}");
+        }
+    }
 }
 
 /// A machine with a place claims what is its own, and nothing else. What its Berth gives comes with the Node that is made for

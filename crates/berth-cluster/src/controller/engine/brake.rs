@@ -1,0 +1,192 @@
+//! The brake on mass removal: a change counts as a whole, however it is carried out.
+//!
+//! Documents reach Nodes by many small steps, one Berth after the other. So what they would take away is counted when they
+//! come, from what the Berths are about to be. What was taken away lately counts too: several changes in a row are one to
+//! those who lose their labels.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    time::Duration,
+};
+
+use berth_labels::Brake;
+use tokio::time::Instant;
+use tracing::warn;
+
+use super::Engine;
+use crate::{
+    api::{Berth, BerthSpec},
+    decide::{Reservation, Settings},
+    names,
+    observe::Definitions,
+};
+
+/// So long what was taken away counts together with what is to go.
+const LATELY: Duration = Duration::from_mins(10);
+
+/// What the engine knows about the brake.
+#[derive(Debug, Default)]
+pub(super) struct BrakeState {
+    /// Nothing is taken away.
+    pub(super) on: bool,
+    /// The documents are others than those for which the brake was put on or not.
+    pub(super) recount: bool,
+    /// The specs that Berths are about to get from the documents: what they take away counts before the first of them is
+    /// written.
+    prospects: Prospects,
+    /// What was taken away lately.
+    pub(super) ledger: Ledger,
+}
+
+/// What was taken away lately.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// At most one entry for each second.
+    entries: VecDeque<(Instant, usize)>,
+}
+
+impl Ledger {
+    pub(super) fn note(&mut self, removals: usize, now: Instant) {
+        if removals == 0 {
+            return;
+        }
+        match self.entries.back_mut() {
+            Some((at, count)) if now.duration_since(*at) < Duration::from_secs(1) => *count += removals,
+            _ => self.entries.push_back((now, removals)),
+        }
+        self.lately(now);
+    }
+
+    fn lately(&mut self, now: Instant) -> usize {
+        while let Some((at, _)) = self.entries.front()
+            && now.duration_since(*at) > LATELY
+        {
+            self.entries.pop_front();
+        }
+        self.entries.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// What the Berths of some nodes are about to be, by the documents, and how many labels each of these changes takes away.
+#[derive(Debug, Default)]
+pub(super) struct Prospects(HashMap<String, (BerthSpec, usize)>);
+
+impl Prospects {
+    /// Gives the Berth what it is about to have.
+    pub(super) fn prepare(&self, berth: &mut Berth) {
+        if let Some((spec, _)) = self.0.get(&berth.node_name()) {
+            berth.spec = spec.clone();
+            let labels = berth.metadata.labels.get_or_insert_default();
+            labels.insert(names::RESERVED_BY.to_owned(), names::BY_DOCUMENTS.to_owned());
+        }
+    }
+}
+
+impl Engine {
+    /// Whether it is known what the documents declare. A source that has not spoken, or is empty, proves nothing: what it
+    /// declared before may be half carried out.
+    pub(super) fn knows_documents(&self) -> bool {
+        let declares = |documents: &Definitions| {
+            let site = documents.site();
+            !(site.nodes.is_empty() && site.berths.is_empty())
+        };
+        self.options.documents.is_none() || self.documents.as_ref().is_some_and(declares)
+    }
+
+    /// Takes other documents. Should it be known only now what is declared, every node is looked at again.
+    pub(super) fn documents_came(&mut self, documents: Definitions) {
+        let known = self.knows_documents();
+        self.documents = Some(documents);
+        self.documents_changed = true;
+        self.brake.recount = self.knows_documents();
+        if !known {
+            self.state.all_dirty();
+        }
+    }
+
+    /// Takes note of what Berths are about to be, and puts the brake on where that would take away too much.
+    pub(super) fn foresee(&mut self, reservations: &[Reservation]) {
+        let updates = reservations.iter().filter_map(|reservation| match reservation {
+            Reservation::Update { name, spec } => {
+                let berth = self.state.berths.get(name)?;
+                Some((berth.node_name(), ((**spec).clone(), 0)))
+            }
+            Reservation::Create(_) | Reservation::Delete { .. } => None,
+        });
+        self.brake.prospects = Prospects(updates.collect());
+        self.count_prospects();
+        if std::mem::take(&mut self.brake.recount) && self.brake.on {
+            // Other documents: what is held back may be declared again. Every node counts anew, and nothing is taken away
+            // before that is done.
+            self.brake.on = false;
+            self.state.all_dirty();
+            self.state.dirty.extend(self.round.give_up());
+        }
+        self.check_brake();
+    }
+
+    /// Counts what the coming changes of Berths would take away.
+    pub(super) fn count_prospects(&mut self) {
+        let nodes: Vec<String> = self.open_prospects().0.into_iter().map(str::to_owned).collect();
+        let mut prospects = std::mem::take(&mut self.brake.prospects);
+        let settings = Settings {
+            now: (self.options.clock)(),
+            hold_removals: false,
+            conflicts: self.options.conflicts,
+        };
+        for planned in self.planned(&nodes, &settings, Some(&prospects)) {
+            if let Some((_, removals)) = prospects.0.get_mut(&planned.node) {
+                *removals = planned.unexplained_removals;
+            }
+        }
+        self.brake.prospects = prospects;
+    }
+
+    /// Puts the brake on where too much would go. Whether it is on.
+    pub(super) fn check_brake(&mut self) -> bool {
+        if self.brake.on || self.options.allow_mass_removal {
+            return self.brake.on;
+        }
+        let (open, coming) = self.open_prospects();
+        let removed = coming + self.round.removals(|node| !open.contains(node));
+        if removed == 0 {
+            return false;
+        }
+        let lately = self.brake.ledger.lately(Instant::now());
+        let brake = Brake {
+            removed: removed + lately,
+            owned: self.owned_labels() + lately,
+        };
+        if brake.holds() {
+            warn!(
+                removed = brake.removed,
+                owned = brake.owned,
+                "too many labels would go at once; nothing is removed without --allow-mass-removal"
+            );
+            self.brake.on = true;
+        }
+        self.brake.on
+    }
+
+    /// The nodes whose Berths are yet to change, and how many labels that takes away in all.
+    fn open_prospects(&self) -> (HashSet<&str>, usize) {
+        let open = self.brake.prospects.0.iter().filter(|(node, (spec, _))| {
+            let berth = self.state.berths.of(node).into_iter().next();
+            berth.is_some_and(|berth| berth.spec != *spec)
+        });
+        open.fold((HashSet::new(), 0), |(mut nodes, sum), (node, (_, removals))| {
+            nodes.insert(node.as_str());
+            (nodes, sum + removals)
+        })
+    }
+
+    /// How many labels Berth owns on the Nodes of the cluster. The Berths say it: a Node's own word is its kubelet's.
+    fn owned_labels(&self) -> usize {
+        let berths = self.state.berths.values();
+        berths
+            .filter(|berth| self.state.nodes.contains_key(&berth.node_name()))
+            .filter_map(|berth| berth.status.as_ref())
+            .map(|status| status.labels.len())
+            .sum()
+    }
+}
