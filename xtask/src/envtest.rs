@@ -14,7 +14,8 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use berth_testing::{
-    ENVTEST, KUBERNETES_VERSION, OPENSHIFT_API_VERSION, OPENSHIFT_CRDS, PROGRAMS, Programs, cache_directory,
+    ENVTEST, KUBERNETES_VERSION, OPENSHIFT_API_VERSION, OPENSHIFT_CRDS, PROGRAMS, Programs, REQUEST_JUDGE,
+    RequestJudge, cache_directory,
 };
 
 use crate::{
@@ -69,6 +70,10 @@ pub(crate) fn run(workspace: &Workspace, print_env: bool) -> Result<()> {
         Some(folder) => println!("OpenShift's custom resource definitions: {}", folder.display()),
         None => println!("OpenShift's custom resource definitions are not here: they come with the Go toolchain"),
     }
+    match RequestJudge::find() {
+        Some(judge) => println!("how Kubernetes reads certificate requests: {}", judge.path().display()),
+        None => println!("the judge of certificate requests is not here: it is built with Go"),
+    }
     Ok(())
 }
 
@@ -93,6 +98,12 @@ pub(crate) fn provide(workspace: &Workspace, say: &dyn Fn(&str)) -> Result<Provi
     let go = go_version();
     if go.is_some() {
         once(&crds, |folder| copy_crds(workspace, folder), say)?;
+        // In a folder of its own, by its source: Kubernetes that was built before need not be built again for it.
+        once(
+            &RequestJudge::folder(&cache),
+            |folder| build_judge(workspace, folder, say),
+            say,
+        )?;
     }
     let built = cache.join(KUBERNETES_VERSION);
     let folder = match given {
@@ -122,6 +133,9 @@ pub(crate) fn environment(programs: &Programs) -> Vec<(&'static str, OsString)> 
     let mut variables = vec![(ENVTEST, programs.folder().into())];
     if let Some(folder) = programs.openshift_crds() {
         variables.push((OPENSHIFT_CRDS, folder.into()));
+    }
+    if let Some(judge) = RequestJudge::find() {
+        variables.push((REQUEST_JUDGE, judge.path().into()));
     }
     variables
 }
@@ -199,6 +213,21 @@ fn build(workspace: &Workspace, folder: &Path, say: &dyn Fn(&str)) -> Result<()>
     let status = command.status().context("go cannot be started")?;
     if !status.success() {
         bail!("`go build` of Kubernetes {KUBERNETES_VERSION} ended with {status}");
+    }
+    Ok(())
+}
+
+/// Builds the program that reads certificate requests as Kubernetes does.
+fn build_judge(workspace: &Workspace, folder: &Path, say: &dyn Fn(&str)) -> Result<()> {
+    say("building the judge of certificate requests: once, about a minute");
+    let status = go(workspace)
+        .args(["build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o"])
+        .arg(folder.join("csr"))
+        .arg("./csr")
+        .status()
+        .context("go cannot be started")?;
+    if !status.success() {
+        bail!("`go build` of xtask/envtest/csr ended with {status}");
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use berth_testing::RequestJudge;
 
 use crate::{
     architecture, e2e,
@@ -243,7 +244,16 @@ impl Step {
                 let mut complete = self.better_with.iter().all(Tool::is_installed);
                 let mut environment = Vec::new();
                 match envtest::provide(workspace, &|line| println!("{line}"))? {
-                    Provided::Programs(programs) => environment = envtest::environment(&programs),
+                    Provided::Programs(programs) => {
+                        environment = envtest::environment(&programs);
+                        if RequestJudge::find().is_none() {
+                            complete = false;
+                            report.could_not_run.push(
+                                "certificate requests as Kubernetes reads them: install Go to build the program"
+                                    .to_owned(),
+                            );
+                        }
+                    }
                     Provided::Not(reason) => {
                         complete = false;
                         report

@@ -44,6 +44,7 @@ mod kubelet;
 mod machine;
 mod process;
 mod programs;
+mod request_judge;
 mod scratch;
 
 pub use bootstrap::BootstrapToken;
@@ -59,3 +60,4 @@ pub use programs::{
     ENVTEST, KUBERNETES_VERSION, MissingPrograms, OPENSHIFT_API_VERSION, OPENSHIFT_CRDS, PROGRAMS, Programs,
     REQUIRE_TOOLS, cache_directory,
 };
+pub use request_judge::{REQUEST_JUDGE, Reading, RequestJudge};

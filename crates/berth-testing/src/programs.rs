@@ -169,7 +169,7 @@ fn named(variable: &str) -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-fn is_executable(path: &Path) -> bool {
+pub(crate) fn is_executable(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
