@@ -7,6 +7,7 @@ mod label_rule;
 mod machine_config;
 mod roster;
 mod schema;
+mod token_binding;
 
 pub use self::{
     berth::{
@@ -20,4 +21,5 @@ pub use self::{
         PoolCondition, PoolConfiguration,
     },
     roster::{Roster, RosterSpec},
+    token_binding::{TokenBinding, TokenBindingSpec, TokenBindingStatus, TokenUse},
 };

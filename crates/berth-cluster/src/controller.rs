@@ -1,7 +1,7 @@
 //! The controllers: watches fill a [`cache`](self), one engine decides, a few writers write.
 //!
 //! ```text
-//! watch Node, Berth, LabelRule, MachineConfigPool, CertificateSigningRequest, bootstrap tokens
+//! watch Node, Berth, LabelRule, MachineConfigPool, CertificateSigningRequest, TokenBinding
 //!   └──► Change ──► Engine ── decide (pure) ──► Job ──► writer ──► Done ──► Engine
 //!                     ▲                                   ▲
 //!                  documents                            claim (lease)
@@ -191,7 +191,7 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     }
     let (changes, received) = mpsc::channel(CHANGES);
     let mailbox = (options.mode == Mode::Full).then(Mailbox::default);
-    for watching in watches::all(&client, &options, &changes, mailbox.as_ref()) {
+    for watching in watches::all(&client, &changes, mailbox.as_ref()) {
         let shutdown = shutdown.clone();
         tasks.spawn("watch", async move {
             tokio::select! {

@@ -31,7 +31,10 @@ use crate::{
 
 pub(crate) use self::reserve::made_by;
 pub use self::{
-    certificate::{CertificateDecision, CertificateRequest, KUBELET_SIGNER, decide_certificate},
+    certificate::{
+        CertificateDecision, CertificateRequest, KUBELET_SIGNER, Places, RequestState, Requester, SpentToken, Wanted,
+        decide_certificate, judge_certificate,
+    },
     patch::merge_diff,
     pool::{Move, Pin, pin},
     reserve::{Reservation, adopt, is_adoptable, reserve},

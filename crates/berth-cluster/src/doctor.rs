@@ -1,6 +1,7 @@
 //! `berth doctor`: what is wrong with an installation, and what to do about it.
 
 mod admission;
+mod approvers;
 
 use std::time::Duration;
 
@@ -118,6 +119,9 @@ pub async fn doctor(client: &Client, expected: &Expected) -> kube::Result<Vec<Ch
         berths(client, &mut checks).await?;
     }
     certificates(client, expected, &mut checks).await?;
+    if expected.approve {
+        approvers::approvers(client, &mut checks).await?;
+    }
     Ok(checks.0)
 }
 

@@ -4,7 +4,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::CustomResourceExt as _;
 use serde_json::Value;
 
-use super::{Berth, LabelRule, MachineConfig, MachineConfigPool, Roster};
+use super::{Berth, LabelRule, MachineConfig, MachineConfigPool, Roster, TokenBinding};
 
 /// Which CRDs a cluster needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum CrdSet {
 /// The CRDs of a set.
 pub fn crds(set: CrdSet) -> Vec<CustomResourceDefinition> {
     let mut crds = match set {
-        CrdSet::Berth => vec![Berth::crd(), LabelRule::crd(), Roster::crd()],
+        CrdSet::Berth => vec![Berth::crd(), LabelRule::crd(), Roster::crd(), TokenBinding::crd()],
         CrdSet::MachineConfig => vec![MachineConfigPool::crd(), optional_spec(MachineConfig::crd())],
     };
     for crd in &mut crds {
@@ -96,6 +96,7 @@ mod tests {
                 ("Berth".to_owned(), short("bth")),
                 ("LabelRule".to_owned(), short("lr")),
                 ("Roster".to_owned(), None),
+                ("TokenBinding".to_owned(), None),
                 ("MachineConfigPool".to_owned(), short("mcp")),
                 ("MachineConfig".to_owned(), short("mc")),
             ]

@@ -40,7 +40,7 @@ use super::{
 };
 use crate::{
     api::Phase,
-    decide::{CertificateDecision, Reservation, adopt, is_adoptable, reserve},
+    decide::{CertificateDecision, CertificateRequest, Reservation, adopt, is_adoptable, reserve},
     lease::Claim,
     observe::{Definitions, Question},
 };
@@ -95,9 +95,12 @@ pub(super) struct Engine {
     busy: BTreeSet<String>,
     /// Those of them that something happened to meanwhile.
     blocked: BTreeSet<String>,
+    /// Certificate requests that a job waits or runs for, or that wait to be tried again.
     busy_certificates: BTreeSet<String>,
     failures: HashMap<Key, u32>,
     wakes: BTreeSet<(Instant, String)>,
+    /// Certificate requests whose approval failed, and when it is tried again.
+    retries: BTreeSet<(Instant, String)>,
     /// The nodes that have any.
     conflicts: HashMap<String, usize>,
     /// Removals that the brake holds back, by node.
@@ -143,6 +146,7 @@ impl Engine {
             busy_certificates: BTreeSet::new(),
             failures: HashMap::new(),
             wakes: BTreeSet::new(),
+            retries: BTreeSet::new(),
             conflicts: HashMap::new(),
             held: HashMap::new(),
             synced: false,
@@ -160,7 +164,7 @@ impl Engine {
         }
         let mut claims = self.claims.clone();
         loop {
-            let wake = self.wakes.first().map(|(at, _)| *at);
+            let wake = self.next_wake();
             tokio::select! {
                 () = shutdown.cancelled() => break,
                 count = changes.recv_many(&mut buffer, BATCH) => {
@@ -212,7 +216,7 @@ impl Engine {
     fn step(&mut self) {
         let leads = self.leads();
         self.metrics.leading.set(i64::from(leads));
-        if !self.state.is_synced(self.options.approve) {
+        if !self.state.is_synced() {
             return;
         }
         if !self.synced {
@@ -368,39 +372,38 @@ impl Engine {
         if !self.options.approve {
             return;
         }
-        let open: Vec<String> = self
-            .state
-            .undecided
-            .difference(&self.busy_certificates)
+        // One that is being written or waits to be tried again is not decided meanwhile.
+        let due = self.state.requests.due();
+        let due: Vec<CertificateRequest> = due
+            .filter(|request| !self.busy_certificates.contains(&request.name))
             .cloned()
             .collect();
-        for name in open {
-            // It is decided when its Node is settled. Until then it is not read again and again: many may wait at once.
-            if self
-                .state
-                .node_of_request(&name)
-                .is_some_and(|node| !self.is_settled(node))
-            {
+        let now = (self.options.clock)();
+        for request in due {
+            // It is decided when its Node is settled.
+            if request.node().is_some_and(|node| !self.is_settled(node)) {
                 continue;
             }
-            let verdict = match self.state.certificate(&name) {
-                Some(CertificateDecision::Approve { node }) => {
-                    if !self.state.nodes.contains_key(&node) || !self.is_settled(&node) {
-                        continue;
-                    }
-                    Verdict::Approve { node }
-                }
+            let name = request.name.clone();
+            let verdict = match self.state.certificate(&name, now) {
+                Some(CertificateDecision::Approve { node, .. }) if !self.state.nodes.contains_key(&node) => continue,
+                Some(CertificateDecision::Approve { node, token }) => Verdict::Approve { node, token },
                 Some(CertificateDecision::Deny { message }) => Verdict::Deny { message },
                 Some(CertificateDecision::Leave { why, .. }) => {
                     debug!(request = name, why, "the certificate request is left alone");
+                    self.state.requests.put_aside(&name);
                     continue;
                 }
                 None => continue,
             };
+            self.state.requests.put_aside(&name);
             self.busy_certificates.insert(name.clone());
             self.jobs.push_back(Job {
-                key: Key::Certificate(name.clone()),
-                work: vec![Work::Certificate { name, verdict }],
+                key: Key::Certificate(name),
+                work: vec![Work::Certificate {
+                    request: Box::new(request),
+                    verdict,
+                }],
             });
         }
     }
@@ -415,13 +418,7 @@ impl Engine {
     }
 
     fn done(&mut self, (key, (written, result)): Outcome) {
-        let name = match &key {
-            Key::Node(name) => name,
-            Key::Certificate(name) => {
-                self.busy_certificates.remove(name);
-                name
-            }
-        };
+        let (Key::Node(name) | Key::Certificate(name)) = &key;
         self.state.written(written.node, written.berth);
         let error = match result {
             Ok(()) => {
@@ -436,7 +433,7 @@ impl Engine {
                         self.is_free(name);
                     }
                     Key::Certificate(name) => {
-                        self.state.undecided.remove(name);
+                        self.busy_certificates.remove(name);
                     }
                 }
                 return;
@@ -459,15 +456,22 @@ impl Engine {
                 "a write failed and is tried again"
             );
         }
-        let name = match key {
+        let at = Instant::now() + wait;
+        match key {
             Key::Node(name) => {
                 self.is_free(&name);
-                name
+                self.wakes.insert((at, name));
             }
-            // Looking at any node looks at all open requests.
-            Key::Certificate(_) => String::new(),
-        };
-        self.wakes.insert((Instant::now() + wait, name));
+            Key::Certificate(name) => {
+                self.retries.insert((at, name));
+            }
+        }
+    }
+
+    /// When to look again although nothing happened.
+    fn next_wake(&self) -> Option<Instant> {
+        let first = [self.wakes.first(), self.retries.first()];
+        first.into_iter().flatten().map(|(at, _)| *at).min()
     }
 
     fn wake(&mut self) {
@@ -477,8 +481,15 @@ impl Engine {
             && let Some((_, name)) = self.wakes.pop_first()
         {
             self.documents_changed |= self.reserving.remove(&name);
-            if !name.is_empty() {
-                self.state.dirty.insert(name);
+            self.state.dirty.insert(name);
+        }
+        while let Some((at, _)) = self.retries.first()
+            && *at <= now
+            && let Some((_, name)) = self.retries.pop_first()
+        {
+            self.busy_certificates.remove(&name);
+            if !self.state.requests.look_again(&name) {
+                self.failures.remove(&Key::Certificate(name));
             }
         }
     }

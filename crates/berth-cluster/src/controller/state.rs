@@ -1,13 +1,15 @@
 //! What the engine knows: the last state of every object that matters, and which nodes have to be looked at.
 
 mod berths;
+mod requests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use jiff::Timestamp;
 use kube::ResourceExt as _;
 use serde_json::Value;
 
-use self::berths::Berths;
+use self::{berths::Berths, requests::Requests};
 use super::{
     news::{Versioned as _, lacking},
     watches::{Change, Definition, Seen},
@@ -15,7 +17,7 @@ use super::{
 use crate::{
     api::Berth,
     bootstrap::Binding,
-    decide::{CertificateDecision, CertificateRequest, decide_certificate},
+    decide::{CertificateDecision, Places, RequestState, decide_certificate, judge_certificate},
     view::NodeView,
 };
 
@@ -40,13 +42,8 @@ pub(super) struct State {
     pub(super) berths: Berths,
     rules: BTreeMap<String, Value>,
     pools: BTreeMap<String, Value>,
-    certificates: HashMap<String, CertificateRequest>,
-    certificates_by_node: HashMap<String, BTreeSet<String>>,
-    /// The node of each request. Finding it means reading the request, which is done once.
-    node_of_request: HashMap<String, String>,
-    /// Certificate requests that nobody has decided.
-    pub(super) undecided: BTreeSet<String>,
-    tokens: HashMap<String, String>,
+    pub(super) requests: Requests,
+    tokens: HashMap<String, Binding>,
     /// The Node objects that kubelets have shown to know, by their heartbeats.
     beats: HashMap<String, String>,
     synced: Synced,
@@ -64,7 +61,7 @@ pub(super) struct State {
 
 impl State {
     /// Whether every watch has been read to its end once. Before that nothing is decided.
-    pub(super) fn is_synced(&self, with_tokens: bool) -> bool {
+    pub(super) fn is_synced(&self) -> bool {
         let Synced {
             nodes,
             berths,
@@ -73,7 +70,7 @@ impl State {
             certificates,
             tokens,
         } = self.synced;
-        nodes && berths && rules && pools && certificates && (tokens || !with_tokens)
+        nodes && berths && rules && pools && certificates && tokens
     }
 
     pub(super) fn apply(&mut self, change: Change) {
@@ -90,7 +87,10 @@ impl State {
                 self.definitions_changed |= !changed.is_empty();
                 self.changed_pools.extend(changed);
             }
-            Change::Certificates(seen) => self.certificates_seen(seen),
+            Change::Certificates(seen) => {
+                self.synced.certificates |= matches!(seen, Seen::All(_));
+                self.dirty.extend(self.requests.seen(seen));
+            }
             Change::Tokens(seen) => self.tokens_seen(seen),
             Change::Beat(beat) => {
                 self.dirty.insert(beat.node.clone());
@@ -130,47 +130,21 @@ impl State {
         place(self.berths.of(node).first().copied()?)
     }
 
-    fn is_reserved(&self, node: &str) -> bool {
-        self.berths
-            .of(node)
-            .first()
-            .is_some_and(|berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none())
-    }
-
-    /// The node that a certificate request is for.
-    pub(super) fn node_of_request(&self, name: &str) -> Option<&str> {
-        self.node_of_request.get(name).map(String::as_str)
-    }
-
     /// What to do about a certificate request.
-    pub(super) fn certificate(&self, name: &str) -> Option<CertificateDecision> {
-        self.certificates.get(name).map(|request| self.judge(request))
-    }
-
-    fn judge(&self, request: &CertificateRequest) -> CertificateDecision {
-        decide_certificate(
-            request,
-            |node| self.is_reserved(node),
-            |token| self.tokens.get(token).cloned(),
-        )
+    pub(super) fn certificate(&self, name: &str, now: Timestamp) -> Option<CertificateDecision> {
+        Some(decide_certificate(self.requests.get(name)?, self, now))
     }
 
     /// Whether a kubelet that may join under this name is asking, or was just let in.
-    pub(super) fn is_requested(&self, node: &str) -> bool {
-        let requests = self.certificates_by_node.get(node).into_iter().flatten();
-        requests
-            .filter_map(|name| self.certificates.get(name))
-            .filter(|request| !request.denied)
-            .any(|request| {
-                let open = CertificateRequest {
-                    decided: false,
-                    ..request.clone()
-                };
-                match self.judge(&open) {
+    pub(super) fn is_requested(&self, node: &str, now: Timestamp) -> bool {
+        let mut requests = self.requests.of(node);
+        requests.any(|request| {
+            request.state != RequestState::Denied
+                && match judge_certificate(request, self, now) {
                     CertificateDecision::Approve { .. } | CertificateDecision::Leave { node: Some(_), .. } => true,
                     CertificateDecision::Deny { .. } | CertificateDecision::Leave { node: None, .. } => false,
                 }
-            })
+        })
     }
 
     fn nodes_seen(&mut self, seen: Seen<NodeView>) {
@@ -280,6 +254,7 @@ impl State {
             self.berths_changed = true;
             self.places_changed = true;
         }
+        self.requests.node_changed(&berth.node_name());
         self.dirty.insert(berth.node_name());
         // One that is somewhere else now leaves a node behind.
         if let Some(before) = self.berths.insert(berth) {
@@ -295,62 +270,44 @@ impl State {
         }
     }
 
-    fn certificates_seen(&mut self, seen: Seen<CertificateRequest>) {
-        match seen {
-            Seen::All(all) => {
-                self.synced.certificates = true;
-                self.certificates.clear();
-                self.certificates_by_node.clear();
-                self.node_of_request.clear();
-                self.undecided.clear();
-                for request in all {
-                    self.certificate_seen(request);
-                }
-            }
-            Seen::One(request) => self.certificate_seen(request),
-            Seen::Gone(request) => {
-                self.undecided.remove(&request.name);
-                self.certificates.remove(&request.name);
-                let node = self.node_of_request.remove(&request.name);
-                if let Some(names) = node.and_then(|node| self.certificates_by_node.get_mut(&node)) {
-                    names.remove(&request.name);
-                }
-            }
-        }
-    }
-
-    fn certificate_seen(&mut self, request: CertificateRequest) {
-        let Some(node) = request.node() else {
-            return;
-        };
-        if request.decided {
-            self.undecided.remove(&request.name);
-        } else {
-            self.undecided.insert(request.name.clone());
-        }
-        self.certificates_by_node
-            .entry(node.clone())
-            .or_default()
-            .insert(request.name.clone());
-        self.node_of_request.insert(request.name.clone(), node.clone());
-        self.certificates.insert(request.name.clone(), request);
-        self.dirty.insert(node);
-    }
-
     fn tokens_seen(&mut self, seen: Seen<Binding>) {
-        match seen {
+        let changed: Vec<Binding> = match seen {
             Seen::All(all) => {
                 self.synced.tokens = true;
-                self.tokens = all.into_iter().map(|binding| (binding.token, binding.node)).collect();
+                self.tokens = all.iter().map(|one| (one.token.clone(), one.clone())).collect();
+                all
             }
             Seen::One(binding) => {
-                self.dirty.insert(binding.node.clone());
-                self.tokens.insert(binding.token, binding.node);
+                self.tokens.insert(binding.token.clone(), binding.clone());
+                vec![binding]
             }
             Seen::Gone(binding) => {
                 self.tokens.remove(&binding.token);
+                vec![binding]
             }
+        };
+        for binding in changed {
+            self.requests.token_changed(&binding.token);
+            self.dirty.insert(binding.node);
         }
+    }
+}
+
+impl Places for State {
+    fn is_reserved(&self, node: &str) -> bool {
+        self.berths
+            .of(node)
+            .first()
+            .is_some_and(|berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none())
+    }
+
+    fn is_alive(&self, node: &str) -> bool {
+        let node = self.nodes.get(node);
+        node.is_some_and(|node| node.has_kubelet && node.conditions.ready == Some(true))
+    }
+
+    fn binding(&self, token: &str) -> Option<&Binding> {
+        self.tokens.get(token)
     }
 }
 
@@ -478,6 +435,6 @@ mod tests {
         state.apply(Change::Nodes(Seen::All(Vec::new())));
         assert_eq!(state.gone["w1"], node("a", "1"));
         assert!(state.dirty.contains("w1"));
-        assert!(!state.is_synced(false), "the other watches have not been read");
+        assert!(!state.is_synced(), "the other watches have not been read");
     }
 }

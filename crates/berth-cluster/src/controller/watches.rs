@@ -3,11 +3,7 @@
 use std::{collections::HashMap, fmt::Debug, future::Future, pin::Pin};
 
 use futures::StreamExt as _;
-use k8s_openapi::api::{
-    certificates::v1::CertificateSigningRequest,
-    coordination::v1::Lease,
-    core::v1::{Node, Secret},
-};
+use k8s_openapi::api::{certificates::v1::CertificateSigningRequest, coordination::v1::Lease, core::v1::Node};
 use kube::{
     Api, Client, CustomResourceExt as _, Resource, ResourceExt as _,
     api::DynamicObject,
@@ -22,13 +18,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
-use super::{
-    Options,
-    pools::{Mailbox, PoolChange},
-};
+use super::pools::{Mailbox, PoolChange};
 use crate::{
-    api::{Berth, LabelRule, MachineConfig, MachineConfigPool},
-    bootstrap,
+    api::{Berth, LabelRule, MachineConfig, MachineConfigPool, TokenBinding},
+    bootstrap::Binding,
     decide::{CertificateRequest, KUBELET_SIGNER},
     missing::is_missing_kind,
     pools::{BerthView, ConfigView, PoolView},
@@ -54,7 +47,7 @@ pub(super) enum Change {
     Rules(Seen<Definition>),
     Pools(Seen<Definition>),
     Certificates(Seen<CertificateRequest>),
-    Tokens(Seen<bootstrap::Binding>),
+    Tokens(Seen<Binding>),
     /// A kubelet shows that it knows this very Node.
     Beat(Beat),
 }
@@ -113,7 +106,6 @@ const CONFIGS: u32 = 20;
 
 pub(super) fn all(
     client: &Client,
-    options: &Options,
     changes: &mpsc::Sender<Change>,
     pool_changes: Option<&Mailbox>,
 ) -> Vec<Watching> {
@@ -169,8 +161,14 @@ pub(super) fn all(
         Box::pin(watch(
             certificates,
             by_signer,
-            |request| Some(certificate(request)),
+            |request| CertificateRequest::read(&request),
             to_engine(changes, Change::Certificates),
+        )),
+        Box::pin(watch(
+            dynamic(&TokenBinding::api_resource()),
+            plain(),
+            |binding| Some(binding.into()),
+            to_engine(changes, Change::Tokens),
         )),
     ];
     if let Some(pools) = pool_changes {
@@ -185,16 +183,6 @@ pub(super) fn all(
         )));
     }
     watches.push(Box::pin(beats(client.clone(), changes.clone())));
-    if options.approve {
-        let secrets: Api<Secret> = Api::namespaced(client.clone(), bootstrap::NAMESPACE);
-        let ours = watcher::Config::default().labels(bootstrap::SELECTOR);
-        watches.push(Box::pin(watch(
-            secrets,
-            ours,
-            |secret| bootstrap::Binding::read(&secret),
-            to_engine(changes, Change::Tokens),
-        )));
-    }
     watches
 }
 
@@ -346,21 +334,5 @@ fn machine_config(mut object: DynamicObject) -> Option<ConfigView> {
             );
             None
         }
-    }
-}
-
-fn certificate(request: CertificateSigningRequest) -> CertificateRequest {
-    let conditions = request.status.and_then(|status| status.conditions).unwrap_or_default();
-    let has = |type_: &str| conditions.iter().any(|condition| condition.type_ == type_);
-    let denied = has("Denied") || has("Failed");
-    CertificateRequest {
-        name: request.metadata.name.unwrap_or_default(),
-        signer: request.spec.signer_name,
-        username: request.spec.username.unwrap_or_default(),
-        groups: request.spec.groups.unwrap_or_default(),
-        usages: request.spec.usages.unwrap_or_default(),
-        request: request.spec.request.0,
-        decided: denied || has("Approved"),
-        denied,
     }
 }

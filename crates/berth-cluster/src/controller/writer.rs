@@ -24,8 +24,8 @@ use tracing::{debug, info, warn};
 
 use super::{Clock, metrics::Metrics};
 use crate::{
-    api::{Berth, BerthSpec, BerthStatus},
-    decide::{NodeWrite, Note, merge_diff},
+    api::{Berth, BerthSpec, BerthStatus, TokenBinding, TokenUse},
+    decide::{CertificateRequest, NodeWrite, Note, SpentToken, merge_diff},
     lease::{Claim, time_to_write},
     names,
     view::NodeView,
@@ -60,13 +60,16 @@ pub(super) enum Work {
     /// Delete a Berth that no document has any more.
     Delete { berth: String, uid: Option<String> },
     /// Approve or deny a certificate request.
-    Certificate { name: String, verdict: Verdict },
+    Certificate {
+        request: Box<CertificateRequest>,
+        verdict: Verdict,
+    },
 }
 
 /// About a certificate request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    Approve { node: String },
+    Approve { node: String, token: Option<Box<SpentToken>> },
     Deny { message: String },
 }
 
@@ -224,7 +227,7 @@ impl Writer {
                     .await?;
                 Ok(())
             }
-            Work::Certificate { name, verdict } => self.certificate(&name, &verdict).await,
+            Work::Certificate { request, verdict } => self.certificate(&request, &verdict).await,
         }
     }
 
@@ -348,29 +351,40 @@ impl Writer {
             .await
     }
 
-    async fn certificate(&self, name: &str, verdict: &Verdict) -> Result<(), WriteError> {
+    /// Approves or denies the very request that was judged: one that was replaced or changed meanwhile gives a conflict.
+    async fn certificate(&self, request: &CertificateRequest, verdict: &Verdict) -> Result<(), WriteError> {
         let requests: Api<CertificateSigningRequest> = Api::all(self.client.clone());
         let (type_, reason, message) = match verdict {
-            Verdict::Approve { node } => (
-                "Approved",
-                names::reason::APPROVED,
-                format!("the name {node} is reserved, the requester may ask for it and the Node is there"),
-            ),
+            Verdict::Approve { node, token } => {
+                if let Some(token) = token {
+                    self.spend(token, request).await?;
+                }
+                let message =
+                    format!("the name {node} is reserved, the requester may ask for it and the Node is there");
+                ("Approved", names::reason::APPROVED, message)
+            }
             Verdict::Deny { message } => ("Denied", names::reason::DENIED, message.clone()),
         };
         info!(
-            request = name,
+            request = request.name,
             verdict = type_,
             message,
             "deciding about a certificate request"
         );
         let now = (self.clock)().to_string();
-        let patch = Patch::Merge(json!({"status": {"conditions": [{
-            "type": type_, "status": "True", "reason": reason, "message": message, "lastUpdateTime": now,
-        }]}}));
+        let patch = Patch::Merge(json!({
+            "metadata": {"uid": request.uid, "resourceVersion": request.resource_version},
+            "status": {"conditions": [{
+                "type": type_, "status": "True", "reason": reason, "message": message, "lastUpdateTime": now,
+            }]},
+        }));
         let parameters = parameters();
         let answer = self
-            .request("certificate", type_, requests.patch_approval(name, &parameters, &patch))
+            .request(
+                "certificate",
+                type_,
+                requests.patch_approval(&request.name, &parameters, &patch),
+            )
             .await?;
         let note = Note {
             reason,
@@ -378,6 +392,30 @@ impl Writer {
             warning: type_ == "Denied",
         };
         self.note(&note, &answer.object_ref(&())).await;
+        Ok(())
+    }
+
+    /// Notes that a token is used, before the approval: of two requests with one token, one fails here.
+    async fn spend(&self, token: &SpentToken, request: &CertificateRequest) -> Result<(), WriteError> {
+        let binding = &token.binding;
+        if binding.used_by.is_some() {
+            // The same machine asks again.
+            return Ok(());
+        }
+        let bindings: Api<TokenBinding> = Api::all(self.client.clone());
+        let used = TokenUse {
+            request: request.name.clone(),
+            request_uid: request.uid.clone(),
+            key: token.key.clone(),
+            time: (self.clock)(),
+        };
+        let patch = Patch::Merge(json!({
+            "metadata": {"uid": binding.uid, "resourceVersion": binding.resource_version},
+            "status": {"usedBy": used},
+        }));
+        let parameters = parameters();
+        let patched = bindings.patch_status(&binding.token, &parameters, &patch);
+        self.request("token", "status", patched).await?;
         Ok(())
     }
 

@@ -1,40 +1,155 @@
 //! Certificate requests of kubelets: the moment at which a machine shows that it is about to join.
+//!
+//! Of a request only what the decision needs is kept: who asks, and for which name with which key.
+
+mod pkcs10;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
-use x509_parser::{
-    certification_request::X509CertificationRequest, der_parser::asn1_rs::FromDer as _, extensions::ParsedExtension,
-    pem::parse_x509_pem,
-};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use jiff::Timestamp;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use sha2::{Digest as _, Sha256};
+
+use self::pkcs10::{NODE_USER, NODES_GROUP, is_node_name};
+use crate::bootstrap::{Binding, is_token_id};
 
 /// The signer of kubelets' client certificates.
 pub const KUBELET_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 
-const NODE_USER: &str = "system:node:";
-const NODES_GROUP: &str = "system:nodes";
 const BOOTSTRAP_USER: &str = "system:bootstrap:";
+const BOOTSTRAPPERS: &str = "system:bootstrappers";
+/// With this account OpenShift's machines ask for their first certificate.
+const OPENSHIFT_BOOTSTRAPPER: &str = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
+/// What kube-controller-manager asks for: both of these, with or without the third.
 const REQUIRED_USAGES: [&str; 2] = ["digital signature", "client auth"];
-const ALLOWED_USAGES: [&str; 3] = ["digital signature", "client auth", "key encipherment"];
+const OPTIONAL_USAGE: &str = "key encipherment";
 
 /// A certificate request, as far as the decision needs it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateRequest {
     /// `metadata.name`.
     pub name: String,
-    /// `spec.signerName`.
-    pub signer: String,
-    /// `spec.username`: who asks. The API server sets it.
-    pub username: String,
-    /// `spec.groups`.
-    pub groups: Vec<String>,
-    /// `spec.usages`.
-    pub usages: Vec<String>,
-    /// `spec.request`: PKCS#10 in PEM.
-    pub request: Vec<u8>,
-    /// Whether somebody has approved or denied it.
-    pub decided: bool,
-    /// Whether somebody has denied it, or it failed.
-    pub denied: bool,
+    /// `metadata.uid`: one that is made anew under the same name is another one.
+    pub uid: String,
+    /// `metadata.resourceVersion` of what was judged.
+    pub resource_version: String,
+    /// Who asks. The API server says it.
+    pub requester: Requester,
+    /// What for, or what is wrong with the request.
+    pub wanted: Result<Wanted, &'static str>,
+    /// Whether somebody has decided.
+    pub state: RequestState,
+}
+
+/// Who asks for a certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Requester {
+    /// A node that has a certificate.
+    Node(String),
+    /// A machine with the bootstrap token of this id.
+    Token(String),
+    /// A platform's own bootstrapper, such as OpenShift's, whose requests the platform approves.
+    Platform,
+    /// Somebody who does not bring up nodes.
+    Other,
+}
+
+impl Requester {
+    fn new(username: &str, groups: &[String]) -> Self {
+        let is_in = |group: &str| groups.iter().any(|name| name == group);
+        let node = username.strip_prefix(NODE_USER).filter(|node| is_node_name(node));
+        let token = username.strip_prefix(BOOTSTRAP_USER).filter(|id| is_token_id(id));
+        match (node, token) {
+            (Some(node), _) if is_in(NODES_GROUP) => Self::Node(node.to_owned()),
+            (_, Some(token)) if is_in(BOOTSTRAPPERS) => Self::Token(token.to_owned()),
+            _ if is_in(BOOTSTRAPPERS) || username == OPENSHIFT_BOOTSTRAPPER => Self::Platform,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The node whose certificate it is to be.
+    pub node: String,
+    /// The SHA-256 of the public key, in base64.
+    pub key: String,
+}
+
+/// Whether somebody has decided about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestState {
+    /// Nobody has.
+    Open,
+    /// It is approved.
+    Approved,
+    /// It is denied, or it failed.
+    Denied,
+}
+
+impl CertificateRequest {
+    /// What is to be kept of a request; `None` where it is not about a kubelet's client certificate.
+    pub fn read(request: &CertificateSigningRequest) -> Option<Self> {
+        let spec = &request.spec;
+        if spec.signer_name != KUBELET_SIGNER {
+            return None;
+        }
+        let conditions = request.status.as_ref().and_then(|status| status.conditions.as_ref());
+        let has = |type_: &str| {
+            let mut conditions = conditions.into_iter().flatten();
+            conditions.any(|condition| condition.type_ == type_)
+        };
+        let metadata = request.metadata.clone();
+        Some(Self {
+            name: metadata.name.unwrap_or_default(),
+            uid: metadata.uid.unwrap_or_default(),
+            resource_version: metadata.resource_version.unwrap_or_default(),
+            requester: Requester::new(
+                spec.username.as_deref().unwrap_or_default(),
+                spec.groups.as_deref().unwrap_or_default(),
+            ),
+            wanted: wanted(&spec.request.0, spec.usages.as_deref().unwrap_or_default()),
+            state: if has("Denied") || has("Failed") {
+                RequestState::Denied
+            } else if has("Approved") {
+                RequestState::Approved
+            } else {
+                RequestState::Open
+            },
+        })
+    }
+
+    /// The node that the request is for; `None` where it cannot be read.
+    pub fn node(&self) -> Option<&str> {
+        self.wanted.as_ref().ok().map(|wanted| wanted.node.as_str())
+    }
+
+    /// The bootstrap token that it was made with.
+    pub fn token(&self) -> Option<&str> {
+        match &self.requester {
+            Requester::Token(token) => Some(token),
+            _ => None,
+        }
+    }
+}
+
+fn wanted(pem: &[u8], usages: &[String]) -> Result<Wanted, &'static str> {
+    let request = pkcs10::read(pem)?;
+    let mut usages: BTreeSet<&str> = usages.iter().map(String::as_str).collect();
+    usages.remove(OPTIONAL_USAGE);
+    if usages != BTreeSet::from(REQUIRED_USAGES) {
+        return Err(
+            "must have the usages \"digital signature\" and \"client auth\", and may have \"key encipherment\"",
+        );
+    }
+    Ok(Wanted {
+        node: request.node,
+        key: STANDARD.encode(Sha256::digest(&request.key)),
+    })
 }
 
 /// What to do about a certificate request.
@@ -44,6 +159,8 @@ pub enum CertificateDecision {
     Approve {
         /// The Node.
         node: String,
+        /// The bootstrap token that is used up by it.
+        token: Option<Box<SpentToken>>,
     },
     /// Refuse it.
     Deny {
@@ -59,128 +176,133 @@ pub enum CertificateDecision {
     },
 }
 
+/// A bootstrap token that an approval uses up. That is written first, and only if nobody has changed the binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpentToken {
+    /// The binding as it was judged.
+    pub binding: Binding,
+    /// The SHA-256 of the public key that it is used with.
+    pub key: String,
+}
+
 impl CertificateDecision {
     fn leave(why: &'static str) -> Self {
         Self::Leave { node: None, why }
     }
 }
 
-impl CertificateRequest {
-    /// The node that the request is for, by its subject; `None` when it is not a kubelet's.
-    pub fn node(&self) -> Option<String> {
-        if self.signer != KUBELET_SIGNER {
-            return None;
-        }
-        Subject::read(&self.request)?
-            .common_names
-            .first()
-            .and_then(|name| Some(name.strip_prefix(NODE_USER)?.to_owned()))
-    }
+/// What is known about names and tokens.
+pub trait Places {
+    /// Whether a Berth that is not released has the name.
+    fn is_reserved(&self, node: &str) -> bool;
+    /// Whether the kubelet of the Node with this name is alive.
+    fn is_alive(&self, node: &str) -> bool;
+    /// What a bootstrap token is bound to.
+    fn binding(&self, token: &str) -> Option<&Binding>;
 }
 
-/// Decides about a request. `is_reserved` says whether a Berth that is not released has the name; `machine_of` gives the
-/// node that a bootstrap token was issued for.
-pub fn decide_certificate(
-    request: &CertificateRequest,
-    is_reserved: impl Fn(&str) -> bool,
-    machine_of: impl Fn(&str) -> Option<String>,
-) -> CertificateDecision {
-    if request.signer != KUBELET_SIGNER {
-        return CertificateDecision::leave("it is for another signer");
-    }
-    if request.decided {
+/// Decides about a request.
+pub fn decide_certificate(request: &CertificateRequest, places: &impl Places, now: Timestamp) -> CertificateDecision {
+    if request.state != RequestState::Open {
         return CertificateDecision::leave("it is decided");
     }
-    let Some(subject) = Subject::read(&request.request) else {
-        return CertificateDecision::leave("it is no PKCS#10 request");
-    };
-    let Some(node) = subject
-        .common_names
-        .first()
-        .and_then(|name| name.strip_prefix(NODE_USER))
-    else {
-        return CertificateDecision::leave("its subject is no node");
-    };
-    if !is_reserved(node) {
-        return CertificateDecision::leave("no Berth reserves the name");
-    }
-    let deny = |message: String| CertificateDecision::Deny { message };
-    if let Some(problem) = subject.problem() {
-        return deny(format!("the request for node {node} {problem}"));
-    }
-    let usages: BTreeSet<&str> = request.usages.iter().map(String::as_str).collect();
-    if !REQUIRED_USAGES.iter().all(|usage| usages.contains(usage))
-        || !usages.iter().all(|usage| ALLOWED_USAGES.contains(usage))
-    {
-        return deny(format!(
-            "the request for node {node} must have the usages \"digital signature\" and \"client auth\", and may have \
-             \"key encipherment\""
-        ));
-    }
-    let node = node.to_owned();
-    if let Some(name) = request.username.strip_prefix(NODE_USER) {
-        return if name == node && request.groups.iter().any(|group| group == NODES_GROUP) {
-            CertificateDecision::Approve { node }
-        } else {
-            deny(format!("node {name} may not ask for the certificate of node {node}"))
-        };
-    }
-    let Some(token) = request.username.strip_prefix(BOOTSTRAP_USER) else {
-        // A platform's own bootstrapper, such as OpenShift's node-bootstrapper: its approver decides, and the Node is
-        // there before that.
-        return CertificateDecision::Leave {
-            node: Some(node),
-            why: "the requester has no bootstrap token",
-        };
-    };
-    match machine_of(token) {
-        Some(machine) if machine == node => CertificateDecision::Approve { node },
-        Some(machine) => deny(format!(
-            "bootstrap token {token} was issued for node {machine}, not for node {node}"
-        )),
-        None => CertificateDecision::Leave {
-            node: Some(node),
-            why: "the bootstrap token is bound to no machine",
+    judge_certificate(request, places, now)
+}
+
+/// Decides about a request as if nobody had.
+pub fn judge_certificate(request: &CertificateRequest, places: &impl Places, now: Timestamp) -> CertificateDecision {
+    match &request.requester {
+        Requester::Other => CertificateDecision::leave("the requester does not bring up nodes"),
+        Requester::Node(name) => of_node(request, name, places),
+        Requester::Platform => of_platform(
+            request,
+            places,
+            "the platform decides about its bootstrapper's requests",
+        ),
+        Requester::Token(token) => match places.binding(token) {
+            Some(binding) => of_machine(request, binding, places, now),
+            None => of_platform(request, places, "the bootstrap token is bound to no machine"),
         },
     }
 }
 
-/// The subject of a request, and what else it asks to be named.
-#[derive(Debug, Default)]
-struct Subject {
-    common_names: Vec<String>,
-    organizations: Vec<String>,
-    alternative_names: bool,
+/// A node that renews its certificate. What cannot be read is left to others: this may be a kubelet of the future, and it would
+/// lose its place.
+fn of_node(request: &CertificateRequest, name: &str, places: &impl Places) -> CertificateDecision {
+    match &request.wanted {
+        Err(problem) => CertificateDecision::leave(problem),
+        Ok(wanted) if !places.is_reserved(&wanted.node) => CertificateDecision::leave("no Berth reserves the name"),
+        Ok(wanted) if wanted.node == name => CertificateDecision::Approve {
+            node: wanted.node.clone(),
+            token: None,
+        },
+        Ok(wanted) => CertificateDecision::Deny {
+            message: format!("node {name} may not ask for the certificate of node {}", wanted.node),
+        },
+    }
 }
 
-impl Subject {
-    fn read(pem: &[u8]) -> Option<Self> {
-        let (_, pem) = parse_x509_pem(pem).ok()?;
-        let (_, request) = X509CertificationRequest::from_der(&pem.contents).ok()?;
-        let info = &request.certification_request_info;
-        let text =
-            |attribute: &x509_parser::x509::AttributeTypeAndValue<'_>| attribute.as_str().ok().map(str::to_owned);
-        Some(Self {
-            common_names: info.subject.iter_common_name().filter_map(text).collect(),
-            organizations: info.subject.iter_organization().filter_map(text).collect(),
-            alternative_names: request.requested_extensions().is_some_and(|mut extensions| {
-                extensions.any(|extension| matches!(extension, ParsedExtension::SubjectAlternativeName(_)))
-            }),
-        })
+/// Somebody else approves; the Node is there before that.
+fn of_platform(request: &CertificateRequest, places: &impl Places, why: &'static str) -> CertificateDecision {
+    match &request.wanted {
+        Err(problem) => CertificateDecision::leave(problem),
+        Ok(wanted) => CertificateDecision::Leave {
+            node: Some(wanted.node.clone()).filter(|node| places.is_reserved(node)),
+            why,
+        },
     }
+}
 
-    fn problem(&self) -> Option<&'static str> {
-        if self.organizations != [NODES_GROUP] {
-            Some("must have the organization system:nodes and no other")
-        } else if self.common_names.len() != 1 {
-            Some("must have one common name")
-        } else if self.alternative_names {
-            Some("must have no subject alternative names")
-        } else {
-            None
+/// A machine with a token of its own: it gets the one certificate that the token is for, once.
+fn of_machine(
+    request: &CertificateRequest,
+    binding: &Binding,
+    places: &impl Places,
+    now: Timestamp,
+) -> CertificateDecision {
+    let Binding { token, node, .. } = binding;
+    let deny = |message: String| CertificateDecision::Deny { message };
+    let wanted = match &request.wanted {
+        Ok(wanted) => wanted,
+        Err(problem) => {
+            return deny(format!(
+                "the request with bootstrap token {token} for node {node} {problem}"
+            ));
         }
+    };
+    if wanted.node != *node {
+        return deny(format!(
+            "bootstrap token {token} was issued for node {node}, not for node {}",
+            wanted.node
+        ));
+    }
+    if binding.expires.is_some_and(|expires| expires <= now) {
+        return deny(format!(
+            "bootstrap token {token} has expired; create another one with `berth token create --bootstrap {node}`"
+        ));
+    }
+    if let Some(used) = &binding.used_by
+        && used.key != wanted.key
+    {
+        return deny(format!(
+            "bootstrap token {token} was used at {} by certificate request {}; create another one with `berth token \
+             create --bootstrap {node}`",
+            used.time, used.request
+        ));
+    }
+    if !places.is_reserved(node) {
+        return CertificateDecision::leave("no Berth reserves the name");
+    }
+    if places.is_alive(node) {
+        return deny(format!(
+            "node {node} is Ready, so another machine has its place; shut it down before another one joins as {node}"
+        ));
+    }
+    CertificateDecision::Approve {
+        node: node.clone(),
+        token: Some(Box::new(SpentToken {
+            binding: binding.clone(),
+            key: wanted.key.clone(),
+        })),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::{Admission, CONTROLLER, InstallMode, InstallOptions, metadata};
 use crate::{
     admission::{CLAIMS_POLICY, LABELS_POLICY, ROSTER},
-    bootstrap,
     decide::KUBELET_SIGNER,
 };
 
@@ -49,6 +48,7 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
         ),
         everywhere("berth.dev", "berths/status", &["patch"], any),
         everywhere("berth.dev", "labelrules", READ, any),
+        everywhere("berth.dev", "tokenbindings", READ, any),
         everywhere(machine_config, "machineconfigpools", READ, any),
         everywhere(machine_config, "machineconfigs", READ, any),
         everywhere(machine_config, "kubeletconfigs", READ, any),
@@ -98,14 +98,7 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
             &["approve"],
             &[KUBELET_SIGNER],
         ));
-        // Kubernetes keeps bootstrap tokens there, and rights know no labels.
-        rights.push(Right {
-            group: "",
-            resource: "secrets",
-            verbs: &["list", "watch"],
-            names: any,
-            namespace: Some(bootstrap::NAMESPACE.to_owned()),
-        });
+        rights.push(everywhere("berth.dev", "tokenbindings/status", &["patch"], any));
     }
     if options.mode == InstallMode::Full {
         rights.extend([

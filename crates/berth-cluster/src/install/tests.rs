@@ -66,12 +66,20 @@ fn definitions_of_pools_are_left_to_openshift_where_it_has_them() {
 #[test]
 fn more_rights_come_only_with_more_duties() {
     let has = |options: &InstallOptions, resource: &str| rights(options).iter().any(|right| right.resource == resource);
-    assert!(!has(&options(), "secrets") && !has(&options(), "pods"));
+    assert!(!has(&options(), "tokenbindings/status") && !has(&options(), "pods"));
     let approving = InstallOptions {
         approve: true,
         ..options()
     };
-    assert!(has(&approving, "secrets") && has(&approving, "signers"));
+    assert!(has(&approving, "tokenbindings/status") && has(&approving, "signers"));
+    // Who may list Secrets of kube-system may as well be the administrator.
+    for mode in [InstallMode::Labels, InstallMode::Full] {
+        let most = InstallOptions {
+            mode,
+            ..approving.clone()
+        };
+        assert!(!has(&most, "secrets"), "{mode:?}");
+    }
     let off = InstallOptions {
         admission: Admission::Off,
         ..options()

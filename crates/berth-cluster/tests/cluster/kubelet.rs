@@ -1,12 +1,26 @@
 //! Machines that join: a real kubelet on the real API server, a simulated one on the embedded API.
 
-use berth_cluster::{api::Phase, bootstrap::bootstrap_token, controller::Options};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use berth_cluster::{
+    api::{Phase, TokenBinding},
+    bootstrap::bootstrap_token,
+    controller::Options,
+};
 use berth_testing::BootstrapToken;
+use http::Request;
 use k8s_openapi::api::{
     certificates::v1::CertificateSigningRequest,
     core::v1::{Node, Secret},
 };
-use kube::{Api, ResourceExt as _, api::PostParams};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{DeleteParams, PostParams},
+    client::Body,
+};
 use serde_json::json;
 
 use crate::support::{Cluster, INFRA, Needs, STORAGE, has, is_filled, lacks, on_both};
@@ -14,12 +28,19 @@ use crate::support::{Cluster, INFRA, Needs, STORAGE, has, is_filled, lacks, on_b
 on_both! {
     Needs { machines: true, ..Needs::NOTHING };
     a_name_that_is_not_reserved_and_another_machines_token_get_nothing,
+    a_token_lets_one_machine_in,
+    an_approval_is_for_the_request_that_was_judged,
     a_machine_joins_moves_and_comes_back_and_is_never_seen_without_its_labels,
 }
 
 /// A token that lets one machine join under one name.
 async fn issue(cluster: &Cluster, node: &str, seed: u8) -> BootstrapToken {
     let issued = bootstrap_token(node, &[seed; 22], None);
+    cluster
+        .api::<TokenBinding>()
+        .create(&PostParams::default(), &issued.binding)
+        .await
+        .expect("a binding");
     let secrets: Api<Secret> = Api::namespaced(cluster.client.clone(), "kube-system");
     secrets
         .create(&PostParams::default(), &issued.secret)
@@ -145,33 +166,28 @@ async fn a_name_that_is_not_reserved_and_another_machines_token_get_nothing(clus
             .await
             .expect("a request");
     }
-    let controllers = cluster.controllers(|options: &mut Options| options.approve = true);
-    let decided = |type_: &'static str| {
-        move |request: &CertificateSigningRequest| {
-            let conditions = request.status.as_ref().and_then(|status| status.conditions.as_ref());
-            conditions.is_some_and(|all| all.iter().any(|condition| condition.type_ == type_))
-        }
-    };
-    cluster
-        .seen::<CertificateSigningRequest>("right", "was approved", decided("Approved"))
-        .await;
-    let denied = cluster
-        .seen::<CertificateSigningRequest>("wrong", "was denied", decided("Denied"))
-        .await;
-    let conditions = denied.status.and_then(|status| status.conditions).expect("conditions");
-    assert!(
-        conditions[0]
-            .message
-            .as_deref()
-            .is_some_and(|text| text.ends_with("was issued for node w2, not for node w1")),
-        "{conditions:?}"
-    );
-    controllers.stop().await;
+    // Who is no bootstrapper causes nothing, whatever else they may do.
     let admin: Api<CertificateSigningRequest> = cluster.api();
-    let unknown = admin.get("unknown").await.expect("still there");
-    assert!(
-        unknown.status.and_then(|status| status.conditions).is_none(),
-        "left alone"
+    admin
+        .create(&PostParams::default(), &request("foreign", "w1"))
+        .await
+        .expect("a request");
+    let controllers = cluster.controllers(|options: &mut Options| options.approve = true);
+    decided(cluster, "right", "Approved").await;
+    for (name, node) in [("wrong", "w1"), ("unknown", "w9")] {
+        let message = decided(cluster, name, "Denied").await;
+        let expected = format!("was issued for node w2, not for node {node}");
+        assert!(message.ends_with(&expected), "{message}");
+    }
+    controllers.stop().await;
+    let foreign = admin.get("foreign").await.expect("still there");
+    let conditions = foreign.status.and_then(|status| status.conditions).unwrap_or_default();
+    // kube-controller-manager approves whatever an administrator asks for.
+    let reasons = conditions.iter().filter_map(|condition| condition.reason.as_deref());
+    assert_eq!(
+        reasons.filter(|reason| *reason != "AutoApproved").count(),
+        0,
+        "{conditions:?}"
     );
     let nodes: Api<Node> = cluster.api();
     let names: Vec<String> = nodes
@@ -182,6 +198,113 @@ async fn a_name_that_is_not_reserved_and_another_machines_token_get_nothing(clus
         .map(kube::ResourceExt::name_any)
         .collect();
     assert_eq!(names, ["w2"], "only the machine that may join has a Node");
+}
+
+/// The message of a decision of this type.
+async fn decided(cluster: &Cluster, name: &str, type_: &'static str) -> String {
+    let found = |request: &CertificateSigningRequest| {
+        let conditions = request.status.as_ref()?.conditions.as_ref()?;
+        let found = conditions.iter().find(|condition| condition.type_ == type_)?;
+        Some(found.message.clone().unwrap_or_default())
+    };
+    let request = cluster
+        .seen::<CertificateSigningRequest>(name, type_, |request| found(request).is_some())
+        .await;
+    found(&request).expect("it was seen")
+}
+
+/// Two machines come with the same token at the same time, and a third one later.
+async fn a_token_lets_one_machine_in(cluster: &mut Cluster) {
+    cluster.allow_bootstrap().await;
+    cluster.berth("w1", json!({"pool": "infra"})).await;
+    let token = issue(cluster, "w1", 3).await;
+    let requests: Api<CertificateSigningRequest> = Api::all(cluster.bootstrap_client(&token).await);
+    let create = async |name: &str| {
+        let created = requests.create(&PostParams::default(), &request(name, "w1")).await;
+        created.expect("a request").uid().expect("a uid")
+    };
+    let uids = [create("first").await, create("second").await];
+    let controllers = cluster.controllers(|options: &mut Options| options.approve = true);
+    let is_used = |binding: &TokenBinding| binding.status.as_ref().is_some_and(|status| status.used_by.is_some());
+    let binding: TokenBinding = cluster.seen(token.id(), "was used", is_used).await;
+    let used = binding.status.and_then(|status| status.used_by).expect("it was seen");
+    let (winner, loser) = if used.request == "first" {
+        ("first", "second")
+    } else {
+        ("second", "first")
+    };
+    assert!(uids.contains(&used.request_uid), "{used:?}");
+    decided(cluster, winner, "Approved").await;
+    create("third").await;
+    for name in [loser, "third"] {
+        let message = decided(cluster, name, "Denied").await;
+        assert!(
+            message.contains(&format!("by certificate request {winner}")),
+            "{message}"
+        );
+    }
+    controllers.stop().await;
+}
+
+/// Between the decision and the approval the request is replaced by one for another machine.
+async fn an_approval_is_for_the_request_that_was_judged(cluster: &mut Cluster) {
+    cluster.allow_bootstrap().await;
+    cluster.berth("w1", json!({"pool": "infra"})).await;
+    cluster.berth("w2", json!({"pool": "infra"})).await;
+    let token = issue(cluster, "w1", 4).await;
+    let requests: Api<CertificateSigningRequest> = Api::all(cluster.bootstrap_client(&token).await);
+    let judged = requests.create(&PostParams::default(), &request("swapped", "w1")).await;
+    let judged = judged.expect("a request").uid();
+    let swapped = Arc::new(AtomicBool::new(false));
+    let client = swapping(
+        cluster.fresh_client().await,
+        cluster.client.clone(),
+        requests,
+        swapped.clone(),
+    );
+    let controllers = cluster.controllers_with(client, |options: &mut Options| options.approve = true);
+    let message = decided(cluster, "swapped", "Denied").await;
+    assert!(
+        message.ends_with("was issued for node w1, not for node w2"),
+        "{message}"
+    );
+    assert!(
+        swapped.load(Ordering::SeqCst),
+        "the first approval was for another request"
+    );
+    controllers.stop().await;
+    let left = cluster
+        .api::<CertificateSigningRequest>()
+        .get("swapped")
+        .await
+        .expect("a request");
+    assert_ne!(left.uid(), judged);
+    let conditions = left.status.and_then(|status| status.conditions).expect("conditions");
+    assert_eq!(conditions.len(), 1, "it was never approved: {conditions:?}");
+}
+
+/// A client that, before its first approval is sent, has the request replaced by one for `w2`.
+fn swapping(
+    client: Client,
+    admin: Client,
+    requests: Api<CertificateSigningRequest>,
+    swapped: Arc<AtomicBool>,
+) -> Client {
+    let service = tower::service_fn(move |sent: Request<Body>| {
+        let (client, admin, requests) = (client.clone(), admin.clone(), requests.clone());
+        let first = sent.uri().path().ends_with("/approval") && !swapped.swap(true, Ordering::SeqCst);
+        async move {
+            if first {
+                let all: Api<CertificateSigningRequest> = Api::all(admin);
+                let deleted = all.delete("swapped", &DeleteParams::default()).await;
+                deleted.expect("deleted");
+                let other = requests.create(&PostParams::default(), &request("swapped", "w2")).await;
+                other.expect("replaced");
+            }
+            client.send(sent).await.map_err(tower::BoxError::from)
+        }
+    });
+    Client::new(service, "default")
 }
 
 fn request(name: &str, node: &str) -> CertificateSigningRequest {

@@ -14,6 +14,7 @@ mod interrupted;
 mod kubelet;
 mod leaders;
 mod pool_life;
+mod requests;
 mod resources;
 mod support;
 mod upkeep;

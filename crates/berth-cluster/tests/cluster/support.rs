@@ -9,7 +9,7 @@ use std::{
 };
 
 use berth_cluster::{
-    api::{Berth, BerthSpec, CrdSet, LabelRule, MachineConfig, MachineConfigPool, Roster, crds},
+    api::{Berth, BerthSpec, CrdSet, LabelRule, MachineConfig, MachineConfigPool, Roster, TokenBinding, crds},
     controller::{Options, run},
 };
 use berth_testing::{BootstrapToken, ControlPlane, Identity, Programs};
@@ -223,6 +223,7 @@ impl Cluster {
         self.empty(self.api::<LabelRule>()).await;
         self.empty(self.api::<Berth>()).await;
         self.empty(self.api::<Roster>()).await;
+        self.empty(self.api::<TokenBinding>()).await;
         self.empty(self.api::<Node>()).await;
         self.empty(self.api::<MachineConfig>()).await;
         self.empty(self.api::<MachineConfigPool>()).await;

@@ -43,7 +43,8 @@ pub(crate) struct TokenFile {
 /// Make a token
 ///
 /// With --bootstrap it is a token of the cluster, with which the kubelet of one machine asks for its certificate, and for no
-/// other machine's. It is written to the cluster; `berth controller --approve` knows it.
+/// other machine's. It is good for one machine and for 24 hours, unless --expires says otherwise. It is written to the
+/// cluster, with a `TokenBinding` that says which machine it is for; `berth controller --approve` knows it.
 ///
 /// The secret is printed on standard output, once: the file keeps only its hash. A token for single use is used up by the first
 /// config that is fetched with it; for five minutes the same address may fetch the same config again, for retries.
@@ -79,7 +80,7 @@ pub(crate) struct TokenCreateArgs {
     #[arg(long, value_name = "NODE", conflicts_with_all = ["single_use", "comment", "token_file"])]
     pub(crate) bootstrap: Option<String>,
 
-    /// How long the token is good for: 24h, 7d; for ever when left out
+    /// How long the token is good for: 24h, 7d; when left out 24h with --bootstrap, else for ever
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) expires: Option<Duration>,
 

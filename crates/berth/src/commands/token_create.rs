@@ -1,10 +1,17 @@
 //! `berth token create`: a new token, whose secret is shown once.
 
-use berth_cluster::{bootstrap::bootstrap_token, connect};
+use berth_cluster::{
+    api::Berth,
+    bootstrap::{BootstrapToken, LIFETIME, NAMESPACE, bootstrap_token},
+    connect,
+};
 use berth_pools::Timestamp;
 use berth_server::{Clock, CreatedToken, NewToken, Role, TokenScope, TokenStore};
 use jiff::SignedDuration;
-use kube::{Api, api::PostParams};
+use kube::{
+    Api, Client,
+    api::{ListParams, PostParams},
+};
 use serde::Serialize;
 
 use crate::{
@@ -26,7 +33,7 @@ pub(crate) fn run(args: &TokenCreateArgs, clock: &Clock, printer: &mut Printer<'
     }
     let now = clock();
     if let Some(node) = &args.bootstrap {
-        return bootstrap(args, node, lifetime(args)?, printer);
+        return bootstrap(args, node, lifetime(args)?, now, printer);
     }
     // clap has made sure that one of the two is there.
     let Some(path) = &args.token_file else {
@@ -84,40 +91,70 @@ fn bootstrap(
     args: &TokenCreateArgs,
     node: &str,
     lifetime: Option<i64>,
+    now: Timestamp,
     printer: &mut Printer<'_>,
 ) -> Result<Exit, Failure> {
     let node = name("node", node)?;
-    let expires = lifetime.map(|seconds| {
-        let wanted = SignedDuration::from_secs(seconds);
-        jiff::Timestamp::now()
-            .saturating_add(wanted)
-            .unwrap_or(jiff::Timestamp::MAX)
-    });
+    let lifetime = lifetime.map_or_else(
+        || SignedDuration::try_from(LIFETIME).unwrap_or(SignedDuration::MAX),
+        SignedDuration::from_secs,
+    );
+    let expires = jiff::Timestamp::from_second(now.0)
+        .and_then(|now| now.checked_add(lifetime))
+        .unwrap_or(jiff::Timestamp::MAX);
     let mut random = [0; 22];
     getrandom::fill(&mut random)
         .map_err(|error| Failure::Unusable(format!("the system gives no randomness: {error}")))?;
-    let issued = bootstrap_token(&node, &random, expires);
-    wait(async {
+    let issued = bootstrap_token(&node, &random, Some(expires));
+    let reserved = wait(async {
         let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
             .await
             .map_err(unreachable)?;
-        let secrets: Api<_> = Api::namespaced(client, berth_cluster::bootstrap::NAMESPACE);
-        let created = secrets.create(&PostParams::default(), &issued.secret).await;
-        created.map(|_| ()).map_err(unanswered)
+        let reserved = is_reserved(&client, &node).await.map_err(unanswered)?;
+        issue(client, &issued).await.map_err(unanswered)?;
+        Ok::<_, Failure>(reserved)
     })?;
     let id = issued.token.split('.').next().unwrap_or_default();
     let report = Bootstrap {
         id,
         token: &issued.token,
         node: &node,
+        expires: expires.to_string(),
     };
     printer.report(args.output.format, &report)?;
+    if !reserved {
+        printer.warning(&format!(
+            "no Berth has the name {node}: nobody joins with this token before there is one"
+        ))?;
+    }
     if matches!(args.output.format, Format::Table | Format::Wide) {
         printer.hint(&format!(
-            "this is bootstrap token {id} for node {node}; put it in the machine's bootstrap kubeconfig"
+            "this is bootstrap token {id} for node {node}, good for one machine until {expires}; put it in the machine's \
+             bootstrap kubeconfig"
         ))?;
     }
     Ok(Exit::Done)
+}
+
+/// The binding comes first: a token without one would be anybody's.
+async fn issue(client: Client, issued: &BootstrapToken) -> kube::Result<()> {
+    let parameters = PostParams::default();
+    let bindings: Api<_> = Api::all(client.clone());
+    bindings.create(&parameters, &issued.binding).await?;
+    let secrets: Api<_> = Api::namespaced(client, NAMESPACE);
+    secrets.create(&parameters, &issued.secret).await?;
+    Ok(())
+}
+
+/// Whether a Berth has the name of the node.
+async fn is_reserved(client: &Client, node: &str) -> kube::Result<bool> {
+    let berths: Api<Berth> = Api::all(client.clone());
+    let has_name = |berth: &Berth| berth.node_name() == node;
+    if berths.get_opt(node).await?.as_ref().is_some_and(has_name) {
+        return Ok(true);
+    }
+    // Its Berth may be called otherwise.
+    Ok(berths.list(&ListParams::default()).await?.iter().any(has_name))
 }
 
 /// A new bootstrap token. The fields are a contract.
@@ -126,6 +163,7 @@ struct Bootstrap<'a> {
     id: &'a str,
     token: &'a str,
     node: &'a str,
+    expires: String,
 }
 
 impl Report for Bootstrap<'_> {

@@ -386,6 +386,7 @@ fn answers(cluster: &Cluster) {
         "leader",
         "admission",
         "certificates",
+        "approvers",
     ] {
         let found = checks(&doctor, check);
         assert!(
@@ -395,15 +396,20 @@ fn answers(cluster: &Cluster) {
     }
     assert_eq!(checks(&doctor, "workload")[0].0, "error");
 
-    let token = cluster.berth("token create --bootstrap w7 --expires 1h -o json").json();
+    let unknown = cluster.berth("token create --bootstrap w7 --expires 1h -o json");
+    assert!(unknown.stderr.contains("no Berth has the name w7"), "{unknown}");
+    let token = unknown.json();
     let secret = cluster
         .get(&format!(
             "secret bootstrap-token-{} --namespace kube-system",
             token["id"].as_str().unwrap()
         ))
         .unwrap();
-    assert_eq!(secret["metadata"]["annotations"]["berth.dev/node-name"], "w7");
     assert_eq!(secret["type"], "bootstrap.kubernetes.io/token");
+    let binding = cluster
+        .get(&format!("tokenbinding {}", token["id"].as_str().unwrap()))
+        .unwrap();
+    assert_eq!(binding["spec"], json!({"nodeName": "w7", "expires": token["expires"]}));
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl Engine {
             live.as_ref().or_else(|| self.state.gone.get(name)),
         );
         Some(Item {
-            requested: live.is_none() && self.state.is_requested(name),
+            requested: live.is_none() && self.state.is_requested(name, (self.options.clock)()),
             berth,
             live,
             others: berths.cloned().collect(),

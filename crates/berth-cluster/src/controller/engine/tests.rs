@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    bootstrap::Binding,
     controller::watches::{Definition, Seen},
-    decide::NodeWrite,
+    decide::{NodeWrite, RequestState, Requester, Wanted},
     view::NodeView,
 };
 
@@ -66,6 +67,7 @@ fn settled_with(client: Client) -> Engine {
         Change::Rules(Seen::All(Vec::new())),
         Change::Pools(Seen::All(pools.into())),
         Change::Certificates(Seen::All(Vec::new())),
+        Change::Tokens(Seen::All(Vec::new())),
     ] {
         engine.state.apply(change);
     }
@@ -162,6 +164,12 @@ impl Engine {
         }
         self.state.apply(Change::Nodes(Seen::One(node)));
         patch.pointer("/metadata/labels").cloned().unwrap_or_default()
+    }
+
+    /// Nothing is to be decided about any Node any more.
+    fn settle_nodes(&mut self) {
+        self.settle();
+        assert!(self.state.dirty.is_empty() && self.busy.is_empty());
     }
 
     fn tiers(&self, pool: &str) -> usize {
@@ -339,4 +347,106 @@ async fn what_was_remembered_before_the_node_went_counts_when_it_is_made_again()
     let labels = made.metadata.labels.as_ref().expect("labels");
     assert!(labels.contains_key("node-role.kubernetes.io/infra"), "{labels:?}");
     assert!(!labels.contains_key("example.com/tier"), "{labels:?}");
+}
+
+/// A request for the certificate of a Node of the pool `infra`, made with a token for it.
+fn asking(name: &str, requester: Requester) -> CertificateRequest {
+    CertificateRequest {
+        name: name.to_owned(),
+        uid: format!("uid-{name}"),
+        resource_version: "1".to_owned(),
+        requester,
+        wanted: Ok(Wanted {
+            node: "n001-infra".to_owned(),
+            key: "00".to_owned(),
+        }),
+        state: RequestState::Open,
+    }
+}
+
+fn by_token() -> Requester {
+    Requester::Token("aaaaaa".to_owned())
+}
+
+fn token_for(node: &str) -> Change {
+    Change::Tokens(Seen::One(Binding {
+        token: "aaaaaa".to_owned(),
+        node: node.to_owned(),
+        ..Binding::default()
+    }))
+}
+
+#[tokio::test]
+async fn a_failed_approval_waits_longer_each_time_whatever_happens_meanwhile() {
+    let mut engine = settled();
+    engine.options.approve = true;
+    engine.state.apply(token_for("n001-infra"));
+    engine
+        .state
+        .apply(Change::Certificates(Seen::One(asking("a", by_token()))));
+    engine.settle_nodes();
+    let start = Instant::now();
+    let key = Key::Certificate("a".to_owned());
+    for wait in [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000, 60_000] {
+        engine.certificates();
+        let job = engine.jobs.pop_front().expect("it is tried again");
+        assert_eq!(job.key, key);
+        engine.certificates();
+        assert!(engine.jobs.is_empty(), "it is under way");
+        engine.done((key.clone(), (Written::default(), Err(WriteError::Timeout))));
+        // Neither other news nor its own bring it forward.
+        engine.state.apply(token_for("n001-infra"));
+        engine
+            .state
+            .apply(Change::Certificates(Seen::One(asking("a", by_token()))));
+        engine.settle_nodes();
+        engine.certificates();
+        assert!(engine.jobs.is_empty(), "it waits");
+        let (at, name) = engine.retries.pop_first().expect("it is to be tried again");
+        assert!(name == "a" && at >= start + Duration::from_millis(wait), "{wait}");
+        assert!(engine.retries.is_empty() && engine.next_wake().is_none());
+        engine.retries.insert((start, name));
+        engine.wake();
+    }
+    // One that is gone is forgotten.
+    engine.certificates();
+    engine.jobs.clear();
+    engine.done((key, (Written::default(), Err(WriteError::Timeout))));
+    engine
+        .state
+        .apply(Change::Certificates(Seen::Gone(asking("a", by_token()))));
+    engine.retries = BTreeSet::from([(start, "a".to_owned())]);
+    engine.wake();
+    assert!(engine.failures.is_empty() && engine.busy_certificates.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_left_alone_is_looked_at_again_only_when_something_changes() {
+    let mut engine = settled();
+    engine.options.approve = true;
+    let everyone = [
+        asking("a", by_token()),
+        asking("b", Requester::Platform),
+        asking("c", Requester::Other),
+    ];
+    engine.state.apply(Change::Certificates(Seen::All(everyone.into())));
+    assert!(engine.state.requests.get("c").is_none(), "nothing is kept of it");
+    assert_eq!(engine.state.requests.due().count(), 2);
+    engine.settle_nodes();
+    engine.certificates();
+    assert!(engine.jobs.is_empty());
+    assert_eq!(engine.state.requests.due().count(), 0, "all are left alone");
+    // The token turns out to be that of another machine.
+    engine.state.apply(token_for("n002-infra"));
+    engine.settle_nodes();
+    engine.certificates();
+    let job = engine.jobs.pop_front().expect("it is denied");
+    let [Work::Certificate { request, verdict }] = job.work.as_slice() else {
+        panic!("{job:?}");
+    };
+    assert!(
+        request.name == "a" && matches!(verdict, Verdict::Deny { .. }),
+        "{job:?}"
+    );
+    assert!(engine.jobs.is_empty(), "the other one has nothing to do with it");
 }

@@ -241,6 +241,8 @@ impl World {
 /// Gives a machine a bootstrap token that nobody else can use.
 pub(super) async fn give_token(fleet: &mut Fleet, name: &str) -> Result<(), Failure> {
     let token = machine_token(name)?;
+    let binding = serde_json::to_value(&token.binding).map_err(unusable)?;
+    fleet.cluster().apply(&binding).await.map_err(unusable)?;
     let mut secret = serde_json::to_value(&token.secret).map_err(unusable)?;
     secret["apiVersion"] = json!("v1");
     secret["kind"] = json!("Secret");
