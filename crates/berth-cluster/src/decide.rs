@@ -33,7 +33,7 @@ pub(crate) use self::reserve::made_by;
 pub use self::{
     certificate::{
         CertificateDecision, CertificateRequest, KUBELET_SIGNER, Places, RequestState, Requester, SpentToken, Wanted,
-        decide_certificate, judge_certificate,
+        decide_certificate, is_node_name, judge_certificate,
     },
     patch::merge_diff,
     pool::{Move, Pin, pin},

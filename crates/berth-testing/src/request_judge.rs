@@ -47,7 +47,10 @@ impl RequestJudge {
     /// Where the program is kept below a cache directory: the folder goes by its source.
     pub fn folder(cache: &Path) -> PathBuf {
         let digest = Sha256::digest(SOURCE);
-        let digest = digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let digest = digest
+            .iter()
+            .take(8)
+            .fold(0, |number, byte| number << 8 | u64::from(*byte));
         cache.join(format!("csr-{KUBERNETES_VERSION}-{digest:016x}"))
     }
 

@@ -372,18 +372,13 @@ impl Engine {
         if !self.options.approve {
             return;
         }
-        // One that is being written or waits to be tried again is not decided meanwhile.
-        let due = self.state.requests.due();
-        let due: Vec<CertificateRequest> = due
-            .filter(|request| !self.busy_certificates.contains(&request.name))
-            .cloned()
-            .collect();
+        // One that is being written or waits to be tried again is not decided meanwhile, nor before its Node is settled.
+        let due = self.state.requests.due().filter(|request| {
+            !self.busy_certificates.contains(&request.name) && request.node().is_none_or(|node| self.is_settled(node))
+        });
+        let due: Vec<CertificateRequest> = due.cloned().collect();
         let now = (self.options.clock)();
         for request in due {
-            // It is decided when its Node is settled.
-            if request.node().is_some_and(|node| !self.is_settled(node)) {
-                continue;
-            }
             let name = request.name.clone();
             let verdict = match self.state.certificate(&name, now) {
                 Some(CertificateDecision::Approve { node, .. }) if !self.state.nodes.contains_key(&node) => continue,

@@ -69,8 +69,13 @@ pub(super) enum Work {
 /// About a certificate request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    Approve { node: String, token: Option<Box<SpentToken>> },
-    Deny { message: String },
+    Approve {
+        node: String,
+        token: Option<Box<SpentToken>>,
+    },
+    Deny {
+        message: String,
+    },
 }
 
 /// What the API server answered.

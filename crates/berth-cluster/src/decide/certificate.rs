@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use sha2::{Digest as _, Sha256};
 
-use self::pkcs10::{NODE_USER, NODES_GROUP, is_node_name};
+use self::pkcs10::{NODE_USER, NODES_GROUP};
 use crate::bootstrap::{Binding, is_token_id};
 
 /// The signer of kubelets' client certificates.
@@ -135,6 +135,11 @@ impl CertificateRequest {
             _ => None,
         }
     }
+}
+
+/// Whether a Node can have this name.
+pub fn is_node_name(name: &str) -> bool {
+    pkcs10::is_node_name(name)
 }
 
 fn wanted(pem: &[u8], usages: &[String]) -> Result<Wanted, &'static str> {

@@ -18,7 +18,7 @@ use k8s_openapi::api::{
 };
 use kube::{
     Api, Client, ResourceExt as _,
-    api::{DeleteParams, PostParams},
+    api::{DeleteParams, Patch, PatchParams, PostParams},
     client::Body,
 };
 use serde_json::json;
@@ -235,6 +235,13 @@ async fn a_token_lets_one_machine_in(cluster: &mut Cluster) {
     };
     assert!(uids.contains(&used.request_uid), "{used:?}");
     decided(cluster, winner, "Approved").await;
+    let bindings: Api<TokenBinding> = cluster.api();
+    let other = Patch::Merge(json!({"spec": {"nodeName": "w2"}}));
+    let changed = bindings.patch(token.id(), &PatchParams::default(), &other).await;
+    assert!(
+        matches!(&changed, Err(kube::Error::Api(status)) if status.message.contains("a TokenBinding cannot change")),
+        "{changed:?}"
+    );
     create("third").await;
     for name in [loser, "third"] {
         let message = decided(cluster, name, "Denied").await;

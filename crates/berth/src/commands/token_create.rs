@@ -4,6 +4,7 @@ use berth_cluster::{
     api::Berth,
     bootstrap::{BootstrapToken, LIFETIME, NAMESPACE, bootstrap_token},
     connect,
+    decide::is_node_name,
 };
 use berth_pools::Timestamp;
 use berth_server::{Clock, CreatedToken, NewToken, Role, TokenScope, TokenStore};
@@ -95,6 +96,12 @@ fn bootstrap(
     printer: &mut Printer<'_>,
 ) -> Result<Exit, Failure> {
     let node = name("node", node)?;
+    if !is_node_name(&node) {
+        return Err(Failure::Argument {
+            message: format!("`{node}` cannot be the name of a node"),
+            hint: Some("write small letters, digits, `-` and `.`, as in `w1.example.org`".to_owned()),
+        });
+    }
     let lifetime = lifetime.map_or_else(
         || SignedDuration::try_from(LIFETIME).unwrap_or(SignedDuration::MAX),
         SignedDuration::from_secs,

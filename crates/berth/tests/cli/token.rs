@@ -99,6 +99,8 @@ fn wrong_usage() {
         "token create --any --expires 0m --token-file t",
         "token create --any --expires tomorrow --token-file t",
         "token create --node a/b --token-file t",
+        "token create --bootstrap W1",
+        "token create --bootstrap w_1",
         "token revoke 0123456789abcdef --token-file t",
         "token create --any --token-file nowhere/t",
     ] {

@@ -450,3 +450,30 @@ async fn what_is_left_alone_is_looked_at_again_only_when_something_changes() {
     );
     assert!(engine.jobs.is_empty(), "the other one has nothing to do with it");
 }
+
+#[tokio::test]
+async fn the_place_of_a_node_that_is_ready_is_not_given_away() {
+    for (ready, denied) in [(Some(true), true), (Some(false), false), (None, false)] {
+        let mut engine = settled();
+        engine.options.approve = true;
+        let mut node = engine.state.nodes["n001-infra"].clone();
+        node.conditions.ready = ready;
+        node.resource_version = "2".to_owned();
+        engine.state.apply(Change::Nodes(Seen::One(node)));
+        engine.state.apply(token_for("n001-infra"));
+        engine
+            .state
+            .apply(Change::Certificates(Seen::One(asking("a", by_token()))));
+        engine.settle_nodes();
+        engine.certificates();
+        let job = engine.jobs.pop_front().expect("it is decided");
+        let [Work::Certificate { verdict, .. }] = job.work.as_slice() else {
+            panic!("{job:?}");
+        };
+        assert_eq!(
+            matches!(verdict, Verdict::Deny { .. }),
+            denied,
+            "{ready:?}: {verdict:?}"
+        );
+    }
+}

@@ -137,4 +137,20 @@ pub(super) fn pools_are_rolled_out_and_requests_are_approved(cluster: &Cluster) 
     let doctor = cluster.berth("doctor --mode full --approve -o json");
     let access = super::checks(&doctor, "access");
     assert!(access.iter().all(|(health, _)| health == "ok"), "{access:?}");
+
+    // Somebody lets kube-controller-manager approve whatever bootstrap tokens ask for.
+    let role = "system:certificates.k8s.io:certificatesigningrequests:nodeclient";
+    let bind = format!("create clusterrolebinding too-much --clusterrole={role} --group=system:bootstrappers");
+    assert_eq!(cluster.kubectl(&bind).exit, 0);
+    let doctor = patiently(
+        || "the doctor never warns".to_owned(),
+        |_| {
+            let doctor = cluster.berth("doctor --mode full --approve -o json");
+            (super::checks(&doctor, "approvers")[0].0 == "warning").then_some(doctor)
+        },
+    );
+    assert!(
+        doctor.stdout.contains("kubectl delete clusterrolebinding too-much"),
+        "{doctor}"
+    );
 }
