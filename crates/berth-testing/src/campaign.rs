@@ -7,6 +7,6 @@ pub const KILLS: &str = "BERTH_CAMPAIGN_KILLS";
 
 /// How many processes to kill: what a campaign asks for, else `usual`.
 pub fn kills(usual: usize) -> usize {
-    let asked = env::var(KILLS).ok().and_then(|text| text.parse().ok());
+    let asked = env::var_os(KILLS).and_then(|text| text.to_str()?.parse().ok());
     asked.unwrap_or(usual)
 }
