@@ -34,7 +34,7 @@ pub(crate) enum Campaign {
         /// Inputs for each target.
         inputs: u64,
     },
-    /// Real process kills during document writes and relabelling, on SQLite and PostgreSQL.
+    /// Real process kills during document writes and relabelling, on `SQLite` and `PostgreSQL`.
     Kill {
         /// Kills for each test.
         kills: usize,
