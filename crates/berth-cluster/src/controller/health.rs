@@ -72,3 +72,45 @@ fn answer(path: &str, health: &Health, metrics: &Metrics) -> Response<Full<Bytes
     }
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use berth_listen::{Limits, serve_stream};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    async fn ask(service: &HealthService, path: &str, headers: &str) -> String {
+        let (mut client, server) = tokio::io::duplex(64 << 10);
+        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+        tokio::spawn(serve_stream(server, peer, service.clone(), Limits::default()));
+        let request = format!("GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n");
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn probes_and_scrapers_are_answered_and_pages_are_not() {
+        let service = HealthService {
+            health: Health::default(),
+            metrics: Metrics::new(),
+        };
+        let assert = async |path, headers, status: &str| {
+            let answer = ask(&service, path, headers).await;
+            assert!(
+                answer.starts_with(&format!("HTTP/1.1 {status}")),
+                "{path} {headers}: {answer}"
+            );
+        };
+        assert("/healthz", "", "200").await;
+        assert("/readyz", "Host: 10.0.0.7:8081\r\n", "503").await;
+        service.health.set_synced();
+        assert("/readyz", "Host: localhost\r\n", "200").await;
+        assert("/metrics", "Host: 127.0.0.1:8081\r\n", "200").await;
+        assert("/nothing", "Host: localhost\r\n", "404").await;
+        assert("/metrics", "Host: evil.example\r\n", "421").await;
+        assert("/metrics", "Host: localhost\r\nOrigin: http://evil.example\r\n", "403").await;
+    }
+}

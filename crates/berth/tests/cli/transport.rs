@@ -93,6 +93,62 @@ fn off_loopback_the_api_needs_a_certificate_or_a_word() {
     }
 }
 
+const NOWHERE: &str = "\
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+users: [{name: u, user: {}}]
+current-context: c
+";
+
+#[test]
+fn the_webhook_answers_only_clients_with_a_certificate_where_roots_are_given() {
+    let folder = Folder::new();
+    certificate(&folder);
+    folder.write("kubeconfig", NOWHERE);
+    // A certificate that is its own root is enough to be known by.
+    let key = rcgen::KeyPair::generate().unwrap();
+    let own = rcgen::CertificateParams::new(vec!["api-server".to_owned()])
+        .unwrap()
+        .self_signed(&key)
+        .unwrap();
+    folder.write("clients.crt", own.pem());
+    let mut serve = command();
+    serve.current_dir(folder.path()).args([
+        "serve",
+        "--admission-listen",
+        "127.0.0.1:0",
+        "--admission-cert",
+        "tls.crt",
+        "--admission-key",
+        "tls.key",
+        "--admission-client-ca",
+        "clients.crt",
+        "--cluster-kubeconfig",
+        "kubeconfig",
+    ]);
+    let served = Served::start(&mut serve);
+    let url = format!("https://{}/healthz", served.address("admission reviews are answered"));
+    let root = std::fs::read(folder.path().join("tls.crt")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let ask = |identity: Option<String>| {
+        let root = reqwest::Certificate::from_pem(&root).unwrap();
+        let mut client = reqwest::Client::builder().tls_certs_only([root]);
+        if let Some(identity) = identity {
+            client = client.identity(reqwest::Identity::from_pem(identity.as_bytes()).unwrap());
+        }
+        runtime.block_on(client.build().unwrap().get(&url).send())
+    };
+    assert!(ask(None).is_err());
+    let known = ask(Some(format!("{}{}", key.serialize_pem(), own.pem()))).unwrap();
+    assert_eq!(known.status().as_u16(), 200);
+    assert_eq!(served.signal("-TERM"), Some(0));
+}
+
 /// Nobody listens there, so an address that is taken ends in a refusal of the network.
 fn address() -> String {
     format!("postgres://berth:{SECRET}@127.0.0.1:1/berth")
