@@ -106,7 +106,7 @@ mod tests {
         let silent = tower::service_fn(|_: http::Request<kube::client::Body>| async {
             Err::<Response<kube::client::Body>, _>(std::io::Error::other("nobody is there"))
         });
-        let webhook = Webhook::new(Client::new(silent, "default"), Flavour::Upstream);
+        let webhook = Webhook::start(&Client::new(silent, "default"), Flavour::Upstream);
         let (mut client, server) = tokio::io::duplex(64 << 10);
         let peer = SocketAddr::from(([192, 0, 2, 1], 1));
         tokio::spawn(serve_stream(server, peer, webhook, Webhook::limits()));

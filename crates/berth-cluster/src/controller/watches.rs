@@ -104,11 +104,7 @@ impl<T> Seen<T> {
 /// How many machine configs are read at once: rendered ones are large.
 const CONFIGS: u32 = 20;
 
-pub(super) fn all(
-    client: &Client,
-    changes: &mpsc::Sender<Change>,
-    pool_changes: Option<&Mailbox>,
-) -> Vec<Watching> {
+pub(super) fn all(client: &Client, changes: &mpsc::Sender<Change>, pool_changes: Option<&Mailbox>) -> Vec<Watching> {
     let nodes: Api<Node> = Api::all(client.clone());
     let certificates: Api<CertificateSigningRequest> = Api::all(client.clone());
     let by_signer = watcher::Config::default().fields(&format!("spec.signerName={KUBELET_SIGNER}"));

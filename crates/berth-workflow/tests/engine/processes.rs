@@ -29,10 +29,10 @@ const API: &str = "BERTH_WORKFLOW_KILL_TEST_API";
 /// Runs in the process that is killed, and says when requests come by.
 #[tokio::test(flavor = "multi_thread")]
 async fn engine() {
-    let (Ok(store), Some(api)) = (std::env::var(STORE), std::env::var_os(API)) else {
+    let (Some(store), Some(api)) = (std::env::var_os(STORE), std::env::var_os(API)) else {
         return;
     };
-    let store = open(&store).await;
+    let store = open(store.to_str().unwrap()).await;
     let url = api.into_string().unwrap();
     let (client, watch) = watched(Client::try_from(Config::new(url.parse().unwrap())).unwrap(), None);
     let _running = run(&store, &client, options("process"));
