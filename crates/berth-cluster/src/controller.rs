@@ -242,3 +242,25 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     info!("the controllers have stopped");
     panicked.map_or(Ok(()), |task| Err(RunError::Panicked { task }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever breaks in a watch, the controllers do not go on without it.
+    #[tokio::test]
+    async fn controllers_with_a_watch_that_panics_end() {
+        type Answer = Result<http::Response<kube::client::Body>, tower::BoxError>;
+        let service = tower::service_fn(|_: http::Request<kube::client::Body>| {
+            futures::future::lazy(|_| -> Answer { panic!("as a test does") })
+        });
+        let client = Client::new(service, "default");
+        for mode in [Mode::Labels, Mode::Full] {
+            let mut options = Options::new(Arc::new(|| Timestamp::UNIX_EPOCH));
+            options.mode = mode;
+            options.admission = None;
+            let ended = run(client.clone(), options, CancellationToken::new()).await;
+            assert!(matches!(ended, Err(RunError::Panicked { task: "watch" })), "{ended:?}");
+        }
+    }
+}

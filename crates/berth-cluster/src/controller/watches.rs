@@ -1,6 +1,11 @@
 //! The watches: each sends whole lists when it (re)starts and single changes after that.
 
-use std::{collections::HashMap, fmt::Debug, future::Future, pin::Pin};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Debug,
+    future::Future,
+    pin::Pin,
+};
 
 use futures::StreamExt as _;
 use k8s_openapi::api::{certificates::v1::CertificateSigningRequest, coordination::v1::Lease, core::v1::Node};
@@ -198,14 +203,28 @@ async fn beats(client: Client, changes: mpsc::Sender<Change>) {
     let api: Api<PartialObjectMeta<Lease>> = Api::namespaced(client, HEARTBEATS);
     let mut stream = std::pin::pin!(watcher(api, watcher::Config::default()).default_backoff());
     let mut known: HashMap<String, String> = HashMap::new();
+    let mut listed: HashSet<String> = HashSet::new();
     while let Some(event) = stream.next().await {
         let object = match event {
-            Ok(Event::Apply(object) | Event::InitApply(object)) => object,
+            Ok(Event::Apply(object)) => object,
+            Ok(Event::InitApply(object)) => {
+                listed.insert(object.name_any());
+                object
+            }
             Ok(Event::Delete(object)) => {
                 known.remove(&object.name_any());
                 continue;
             }
-            Ok(Event::Init | Event::InitDone) => continue,
+            Ok(Event::Init) => {
+                listed.clear();
+                continue;
+            }
+            Ok(Event::InitDone) => {
+                // What went while nobody looked is not kept for ever.
+                known.retain(|node, _| listed.contains(node));
+                listed.clear();
+                continue;
+            }
             Err(error) => {
                 debug!(
                     error = &error as &dyn std::error::Error,
