@@ -3,9 +3,10 @@
 use crate::{
     diagnostic::Diagnostic,
     document::{Document, Envelope},
+    findings::Findings,
     lints::{AIRSHIP_SCHEMA, MISSING_NAME, TWO_ENVELOPES, UNKNOWN_ENVELOPE},
     node::{Mapping, Node, Value},
-    parse::Parsed,
+    parse::Read,
     source::{Sources, Span},
 };
 
@@ -17,26 +18,26 @@ struct ItemType {
 }
 
 /// Adds the document, or the items of the list, that a tree holds.
-pub(crate) fn add_document(sources: &Sources, root: Node, parsed: &mut Parsed) {
-    add(sources, root, None, parsed);
+pub(crate) fn add_document(sources: &Sources, root: Node, read: &mut Read) {
+    add(sources, root, None, read);
 }
 
 /// Calls itself for the items of lists, so its depth is limited by the depth of trees.
-fn add(sources: &Sources, root: Node, implied: Option<&ItemType>, parsed: &mut Parsed) {
+fn add(sources: &Sources, root: Node, implied: Option<&ItemType>, read: &mut Read) {
     if let Some(item_type) = list_of(&root) {
-        for item in into_items(root) {
-            add(sources, item, item_type.as_ref(), parsed);
+        for item in items_of(&root) {
+            add(sources, item.clone(), item_type.as_ref(), read);
         }
         return;
     }
-    let envelope = envelope(&root, implied, &mut parsed.diagnostics);
+    let envelope = envelope(&root, implied, &mut read.findings);
     let document = Document {
         root,
         envelope,
-        index: parsed.documents.len(),
+        index: read.documents.len(),
     };
-    check_name(sources, &document, &mut parsed.diagnostics);
-    parsed.documents.push(document);
+    check_name(sources, &document, &mut read.findings);
+    read.documents.push(document);
 }
 
 /// Whether the tree is a list of documents, and what its items are if the list says so.
@@ -57,20 +58,11 @@ fn list_of(root: &Node) -> Option<Option<ItemType>> {
     })
 }
 
-fn into_items(root: Node) -> Vec<Node> {
-    let Value::Map(mapping) = root.value else {
-        return Vec::new();
-    };
-    mapping
-        .into_entries()
-        .find(|(key, _)| key.as_str() == "items")
-        .map_or_else(Vec::new, |(_, items)| match items.value {
-            Value::Seq(items) => items,
-            _ => Vec::new(),
-        })
+fn items_of(root: &Node) -> &[Node] {
+    root.get("items").and_then(Node::as_seq).unwrap_or_default()
 }
 
-fn envelope(root: &Node, implied: Option<&ItemType>, findings: &mut Vec<Diagnostic>) -> Envelope {
+fn envelope(root: &Node, implied: Option<&ItemType>, findings: &mut Findings) -> Envelope {
     let Some(mapping) = root.as_map() else {
         findings.push(
             Diagnostic::new(
@@ -151,7 +143,7 @@ fn two_envelopes(mapping: &Mapping, whole: Span) -> Diagnostic {
 }
 
 /// Airship's rule: letters, letters, and `v` with a number.
-fn check_schema(mapping: &Mapping, schema: &str, findings: &mut Vec<Diagnostic>) {
+fn check_schema(mapping: &Mapping, schema: &str, findings: &mut Findings) {
     let letters = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphabetic());
     let version = |part: &str| {
         part.strip_prefix('v')
@@ -171,7 +163,7 @@ fn check_schema(mapping: &Mapping, schema: &str, findings: &mut Vec<Diagnostic>)
     );
 }
 
-fn check_name(sources: &Sources, document: &Document, findings: &mut Vec<Diagnostic>) {
+fn check_name(sources: &Sources, document: &Document, findings: &mut Findings) {
     let described = match &document.envelope {
         Envelope::None => return,
         Envelope::Kubernetes { kind, .. } if is_configuration(document) && document.metadata().is_none() => {

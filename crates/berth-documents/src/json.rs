@@ -1,10 +1,12 @@
 //! Strict JSON with spans; several documents may follow each other.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use crate::{
+    allowance::Allowance,
     diagnostic::Diagnostic,
-    lints::{JSON_SYNTAX, too_deep},
+    findings::Findings,
+    lints::{JSON_SYNTAX, too_deep, too_many_values},
     mapping::{Interner, MappingBuilder, Spares},
     node::{Key, MAX_DEPTH, Node, Style, Value},
     source::{SourceId, Span, offset},
@@ -16,13 +18,13 @@ pub(crate) struct Stream {
     /// The documents before the first mistake.
     pub(crate) roots: Vec<Node>,
     /// Findings about documents that could be read.
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Findings,
     /// The mistake that stopped the reader.
     pub(crate) failure: Option<Diagnostic>,
 }
 
 /// Reads all JSON documents of `text` from byte `from` on.
-pub(crate) fn read(source: SourceId, text: &str, from: usize) -> Stream {
+pub(crate) fn read(source: SourceId, text: &str, from: usize, allowance: &mut Allowance) -> Stream {
     let mut stream = Stream::default();
     let mut reader = Reader {
         source,
@@ -32,7 +34,8 @@ pub(crate) fn read(source: SourceId, text: &str, from: usize) -> Stream {
         interner: Interner::default(),
         spare_nodes: Spares::default(),
         spare_entries: Spares::default(),
-        findings: Vec::new(),
+        findings: Findings::default(),
+        allowance,
     };
     loop {
         reader.skip_blank();
@@ -42,7 +45,7 @@ pub(crate) fn read(source: SourceId, text: &str, from: usize) -> Stream {
         match reader.value() {
             Ok(root) => {
                 stream.roots.push(root);
-                stream.diagnostics.append(&mut reader.findings);
+                stream.diagnostics.append(std::mem::take(&mut reader.findings));
             }
             Err(failure) => {
                 stream.failure = Some(*failure);
@@ -62,7 +65,8 @@ struct Reader<'a> {
     interner: Interner,
     spare_nodes: Spares<Node>,
     spare_entries: Spares<(Key, Node)>,
-    findings: Vec<Diagnostic>,
+    findings: Findings,
+    allowance: &'a mut Allowance,
 }
 
 impl<'a> Reader<'a> {
@@ -105,11 +109,11 @@ impl<'a> Reader<'a> {
             Some(b'a'..=b'z') => (Style::Plain, self.word()?),
             _ => return Err(self.expected("a value").into()),
         };
-        Ok(Node {
-            span: self.span_from(start),
-            style,
-            value,
-        })
+        let span = self.span_from(start);
+        if !self.allowance.take_value() {
+            return Err(Box::new(too_many_values(span)));
+        }
+        Ok(Node { span, style, value })
     }
 
     fn nested(&mut self, read: fn(&mut Self) -> Read<Value>) -> Read<Value> {
@@ -159,7 +163,7 @@ impl<'a> Reader<'a> {
         let mut nodes = self.spare_nodes.take();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Value::Seq(Vec::new()));
+            return Ok(Value::Seq(Arc::default()));
         }
         loop {
             nodes.push(self.value()?);

@@ -273,8 +273,8 @@ fn with_data(written: &Document, data: Node) -> Document {
     let mut document = written.clone();
     if let Value::Map(map) = &mut document.root.value {
         let mut data = Some(data);
-        *map = std::mem::take(map)
-            .into_entries()
+        *map = map
+            .to_entries()
             .map(|(key, node)| match data.take_if(|_| key.as_str() == "data") {
                 Some(data) => (key, data),
                 None => (key, node),

@@ -8,12 +8,14 @@
 //! and never panics; what is wrong with the input comes back as [`Diagnostic`]s that carry their place. Each diagnostic is
 //! made from a documented [`Lint`], so every code can be explained.
 
+mod allowance;
 pub mod deckhand;
 mod decode;
 mod diagnostic;
 mod document;
 pub mod emit;
 mod envelope;
+mod findings;
 mod json;
 mod layered;
 mod lints;

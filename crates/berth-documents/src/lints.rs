@@ -44,14 +44,18 @@ Save the file as UTF-8. If it is not a document (an archive, a picture), keep it
 ",
 };
 
-/// A source is too large for 32-bit offsets.
+/// A source is too large for 32-bit offsets, or holds more values than files of its size do.
 pub(crate) static FILE_TOO_LARGE: Lint = Lint {
     code: "file-too-large",
     severity: Severity::Error,
-    summary: "a file is 4 GiB or larger",
+    summary: "a file is 4 GiB or larger, or holds far more values than its size explains",
     explanation: "\
 Positions in files are counted with 32 bits, so a file of 4 GiB or more is not read. A site of that size is kept in
 several files: split the file at its `---` lines and give the folder that holds the parts.
+
+Every value of a file takes memory, also where it is written in two bytes, as in `[1,1,1,1]`. A file may hold 200,000
+values, and one more for every eight bytes; files that people and tools write have twenty bytes and more for each value.
+A large file with more values than that is not read: check what wrote it.
 ",
 };
 
@@ -237,8 +241,9 @@ pub(crate) static ALIAS_BOMB: Lint = Lint {
     summary: "aliases expand to far more than the file holds",
     explanation: "\
 Aliases of aliases multiply: nine lines can stand for a billion values and fill the memory of every program that reads
-them. Expansion is therefore limited in proportion to the size of the file, and this document goes beyond the limit. No
-site needs that: write the values out, or use layering for what many documents share.
+them; so can one long text that a thousand aliases repeat. What aliases stand for is therefore limited in bytes, in
+proportion to the size of the file, and this document goes beyond the limit. No site needs that: write the values out, or
+use layering for what many documents share.
 
 Wrong:
     a: &a [x, x, x, x, x, x, x, x, x]
@@ -274,6 +279,19 @@ pub(crate) fn too_deep(span: Span) -> Diagnostic {
     let message = format!("the document is nested more than {MAX_DEPTH} levels deep here");
     Diagnostic::new(&TOO_DEEP, span, message).with_help(format!(
         "lists and mappings may be nested {MAX_DEPTH} levels deep; check what wrote the file, and that every bracket is closed"
+    ))
+}
+
+/// The finding for a file with more values than its size explains.
+pub(crate) fn too_many_values(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        &FILE_TOO_LARGE,
+        span,
+        "the file holds far more values than its size explains, and is not read from here on",
+    )
+    .with_help(format!(
+        "split the file, or check what wrote it; {}",
+        crate::allowance::values_limit()
     ))
 }
 

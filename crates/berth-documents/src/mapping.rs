@@ -21,6 +21,15 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
+    /// The text as others have it. A text that is shared already stays the one it is, so that a long one is there once.
+    pub(crate) fn intern_shared(&mut self, text: &Arc<str>) -> Arc<str> {
+        if let Some(known) = self.texts.get(text) {
+            return Arc::clone(known);
+        }
+        self.texts.insert(Arc::clone(text));
+        Arc::clone(text)
+    }
+
     pub(crate) fn intern(&mut self, text: &str) -> Arc<str> {
         if let Some(known) = self.texts.get(text) {
             return Arc::clone(known);

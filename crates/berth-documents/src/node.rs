@@ -2,6 +2,9 @@
 //!
 //! Nodes are kept small (40 bytes) because a site of 50,000 machines holds millions of them, and every node keeps its
 //! span because every finding must name its place.
+//!
+//! Texts, lists and mappings are shared: a clone of a node costs nothing, however much it holds. So a value that a hundred
+//! aliases bring in is in memory once.
 
 use std::sync::Arc;
 
@@ -35,9 +38,9 @@ pub enum Value {
     /// Any other number.
     Float(f64),
     /// Text.
-    String(Box<str>),
+    String(Arc<str>),
     /// A list.
-    Seq(Vec<Node>),
+    Seq(Arc<[Node]>),
     /// Keys and values, in the order they are written.
     Map(Mapping),
 }
@@ -76,7 +79,7 @@ impl Key {
 /// Keys and values in the order they are written, each key once.
 #[derive(Clone, Debug, Default)]
 pub struct Mapping {
-    entries: Box<[(Key, Node)]>,
+    entries: Arc<[(Key, Node)]>,
 }
 
 impl Mapping {
@@ -85,9 +88,9 @@ impl Mapping {
         self.entries.iter().map(|(key, node)| (key, node))
     }
 
-    /// All entries in order, by value.
-    pub fn into_entries(self) -> impl Iterator<Item = (Key, Node)> {
-        self.entries.into_iter()
+    /// All entries in order, by value. What they hold is shared with the mapping.
+    pub fn to_entries(&self) -> impl Iterator<Item = (Key, Node)> {
+        self.entries.iter().cloned()
     }
 
     /// The value of a key.

@@ -1,9 +1,11 @@
 //! From one source to its documents.
 
 use crate::{
+    allowance::Allowance,
     diagnostic::Diagnostic,
     document::Document,
     envelope::add_document,
+    findings::Findings,
     json,
     lints::FILE_TOO_LARGE,
     node::Node,
@@ -33,41 +35,53 @@ pub fn parse(sources: &Sources, id: SourceId) -> Parsed {
         );
         return parsed;
     }
-    let (roots, diagnostics) = read(id, text);
-    parsed.diagnostics = diagnostics;
+    let mut whole = Read::default();
+    let (roots, findings) = read(id, text);
+    whole.findings = findings;
     for root in roots {
-        add_document(sources, root, &mut parsed);
+        add_document(sources, root, &mut whole);
     }
     // Findings about syntax, trees and envelopes come from different steps; people read a file from top to bottom.
-    parsed
-        .diagnostics
-        .sort_by_key(|finding| finding.span.map_or(0, |span| span.start));
-    parsed
+    Parsed {
+        documents: whole.documents,
+        diagnostics: whole.findings.into_sorted(),
+    }
 }
 
-fn read(id: SourceId, text: &str) -> (Vec<Node>, Vec<Diagnostic>) {
+/// What was read of a source so far.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) documents: Vec<Document>,
+    pub(crate) findings: Findings,
+}
+
+fn read(id: SourceId, text: &str) -> (Vec<Node>, Findings) {
     let Some(start) = json_start(text) else {
         let stream = yaml::read(id, text);
         return (stream.roots, stream.diagnostics);
     };
-    let json = json::read(id, text, start);
+    let read_json = || json::read(id, text, start, &mut Allowance::of(text));
+    let json = read_json();
     let Some(failure) = json.failure else {
         return (json.roots, json.diagnostics);
     };
+    let (json_failed_at, json_roots) = (failure.span.map_or(0, |span| span.start), json.roots.len());
+    // One of the two trees at a time is enough to hold.
+    drop((json.roots, json.diagnostics));
     // YAML in flow style begins like JSON, and so does a file whose first document is in flow style.
     let yaml = yaml::read(id, text);
     let Some(yaml_failed_at) = yaml.failed_at else {
         return (yaml.roots, yaml.diagnostics);
     };
-    let json_failed_at = failure.span.map_or(0, |span| span.start);
     let looks_like_json = text
         .get(start + 1..)
         .is_some_and(|rest| rest.trim_start().starts_with(['"', '{', '[']));
-    let json_is_better = json.roots.len() >= yaml.roots.len() && (looks_like_json || json_failed_at >= yaml_failed_at);
+    let json_is_better = json_roots >= yaml.roots.len() && (looks_like_json || json_failed_at >= yaml_failed_at);
     if json_is_better {
-        let mut diagnostics = json.diagnostics;
-        diagnostics.push(failure);
-        return (json.roots, diagnostics);
+        drop(yaml);
+        let mut json = read_json();
+        json.diagnostics.push_failure(failure);
+        return (json.roots, json.diagnostics);
     }
     (yaml.roots, yaml.diagnostics)
 }

@@ -4,6 +4,7 @@
 //! document markers (`---`, `...` at the beginning of a line, where YAML allows nothing else), and each piece is read
 //! alone.
 
+mod brackets;
 mod events;
 mod scalar;
 mod segments;
@@ -12,7 +13,9 @@ mod tree;
 pub(crate) use self::scalar::{is_float, resolve};
 
 use crate::{
+    allowance::Allowance,
     diagnostic::Diagnostic,
+    findings::Findings,
     lints::YAML_SYNTAX,
     mapping::Interner,
     node::Node,
@@ -25,7 +28,7 @@ pub(crate) struct Stream {
     /// The roots of all documents that could be read, empty documents left out.
     pub(crate) roots: Vec<Node>,
     /// What is wrong with the text.
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Findings,
     /// Where the first document that could not be read stopped the reader.
     pub(crate) failed_at: Option<u32>,
 }
@@ -34,7 +37,7 @@ impl Stream {
     fn add(&mut self, finished: tree::Finished) {
         let is_empty = |root: &Node| root.is_null() && root.is_plain();
         self.roots.extend(finished.root.filter(|root| !is_empty(root)));
-        self.diagnostics.extend(finished.findings);
+        self.diagnostics.append(finished.findings);
     }
 }
 
@@ -67,6 +70,7 @@ impl<'a> Piece<'a> {
 pub(crate) fn read(source: SourceId, text: &str) -> Stream {
     let mut stream = Stream::default();
     let mut interner = Interner::default();
+    let mut allowance = Allowance::of(text);
     let base = if text.starts_with(BYTE_ORDER_MARK) {
         BYTE_ORDER_MARK.len()
     } else {
@@ -80,7 +84,7 @@ pub(crate) fn read(source: SourceId, text: &str) -> Stream {
     let failed = if forbidden_character(whole.text).is_some() {
         0
     } else {
-        match events::read_piece(whole, &mut interner, &mut stream) {
+        match events::read_piece(whole, &mut interner, &mut allowance, &mut stream) {
             Ok(()) => return stream,
             Err(stop) => stop.resume_at,
         }
@@ -91,17 +95,45 @@ pub(crate) fn read(source: SourceId, text: &str) -> Stream {
             base: base.saturating_add(start),
             text: whole.text.get(start..end).unwrap_or(""),
         };
-        if let Some(finding) = read_alone(piece, &mut interner, &mut stream) {
+        if read_json(piece, text, &mut allowance, &mut stream) {
+            continue;
+        }
+        if let Some(finding) = read_alone(piece, &mut interner, &mut allowance, &mut stream) {
             if stream.failed_at.is_none() {
                 stream.failed_at = finding.span.map(|span| span.start);
             }
-            stream.diagnostics.push(finding);
+            stream.diagnostics.push_failure(finding);
         }
     }
     stream
 }
 
-fn read_alone(piece: Piece<'_>, interner: &mut Interner, stream: &mut Stream) -> Option<Diagnostic> {
+/// Reads a long document in brackets that is JSON, and says whether it is.
+fn read_json(piece: Piece<'_>, text: &str, allowance: &mut Allowance, stream: &mut Stream) -> bool {
+    let Some(start) = brackets::long_document(piece.text) else {
+        return false;
+    };
+    let content = piece.text.trim_end();
+    let content = content.strip_suffix("\n...").unwrap_or(content);
+    let before = *allowance;
+    let end = piece.base.saturating_add(content.len());
+    let whole = text.get(..end).unwrap_or("");
+    let json = crate::json::read(piece.source, whole, piece.base.saturating_add(start), allowance);
+    if json.failure.is_some() || json.roots.len() != 1 {
+        *allowance = before;
+        return false;
+    }
+    stream.roots.extend(json.roots);
+    stream.diagnostics.append(json.diagnostics);
+    true
+}
+
+fn read_alone(
+    piece: Piece<'_>,
+    interner: &mut Interner,
+    allowance: &mut Allowance,
+    stream: &mut Stream,
+) -> Option<Diagnostic> {
     if let Some((at, character)) = forbidden_character(piece.text) {
         let finding = Diagnostic::new(
             &YAML_SYNTAX,
@@ -114,7 +146,7 @@ fn read_alone(piece: Piece<'_>, interner: &mut Interner, stream: &mut Stream) ->
         .with_help("remove it, or write it as an escape in a double-quoted string");
         return Some(finding);
     }
-    events::read_piece(piece, interner, stream)
+    events::read_piece(piece, interner, allowance, stream)
         .err()
         .map(|stop| stop.finding)
 }

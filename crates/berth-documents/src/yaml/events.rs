@@ -4,9 +4,11 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
 use super::{
     Piece, Stream,
+    brackets::{Brackets, too_long},
     tree::{Finished, Properties, ScalarText, TagName, Tree},
 };
 use crate::{
+    allowance::Allowance,
     diagnostic::Diagnostic,
     lints::{YAML_SYNTAX, YAML_TAB, too_deep},
     mapping::Interner,
@@ -22,14 +24,44 @@ pub(super) struct Stop {
 }
 
 /// Reads the documents of a piece into the stream, up to the first one that cannot be read.
-pub(super) fn read_piece(piece: Piece<'_>, interner: &mut Interner, stream: &mut Stream) -> Result<(), Box<Stop>> {
+///
+/// What the document that cannot be read took of the allowance is given back: it may be read again.
+pub(super) fn read_piece(
+    piece: Piece<'_>,
+    interner: &mut Interner,
+    allowance: &mut Allowance,
+    stream: &mut Stream,
+) -> Result<(), Box<Stop>> {
+    let mut left = *allowance;
+    let result = read_documents(piece, interner, allowance, &mut left, stream);
+    if result.is_err() {
+        *allowance = left;
+    }
+    result
+}
+
+/// `left` becomes the allowance after the last document that was read to its end.
+fn read_documents(
+    piece: Piece<'_>,
+    interner: &mut Interner,
+    allowance: &mut Allowance,
+    left: &mut Allowance,
+    stream: &mut Stream,
+) -> Result<(), Box<Stop>> {
     let mut resume_at = 0;
     // A document that ended without a marker. It counts only if the text ends there too.
     let mut unmarked: Option<Finished> = None;
-    let mut tree = Tree::new(piece, interner);
+    let mut tree = Tree::new(piece, interner, allowance);
     let mut offsets = Offsets::new(piece.text);
     let mut parser = Parser::new_from_str(piece.text);
-    while let Some(next) = parser.next_event() {
+    let mut brackets = Brackets::new(piece.text);
+    let mut at = 0;
+    loop {
+        if let Some(start) = brackets.too_long(at) {
+            let finding = too_long(piece, start);
+            return Err(Box::new(Stop { finding, resume_at }));
+        }
+        let Some(next) = parser.next_event() else { break };
         let (event, span) = match next {
             Ok(next) => next,
             Err(error) => {
@@ -39,6 +71,7 @@ pub(super) fn read_piece(piece: Piece<'_>, interner: &mut Interner, stream: &mut
         };
         let start = offsets.byte(span.start.index());
         let end = offsets.byte(span.end.index()).max(start);
+        at = end;
         let result = match event {
             Event::Nothing | Event::StreamStart => Ok(()),
             Event::StreamEnd => break,
@@ -54,6 +87,7 @@ pub(super) fn read_piece(piece: Piece<'_>, interner: &mut Interner, stream: &mut
                 let rest = piece.text.get(start..).unwrap_or("");
                 if rest.starts_with("---") || rest.starts_with("...") {
                     stream.add(finished);
+                    *left = *tree.allowance();
                     resume_at = start + if rest.starts_with("...") { 3 } else { 0 };
                 } else {
                     unmarked = Some(finished);

@@ -7,21 +7,14 @@ use std::collections::HashMap;
 use self::values::bad_tag;
 use super::Piece;
 use crate::{
+    allowance::{Allowance, Weight, expansion_limit},
     diagnostic::Diagnostic,
-    lints::{ALIAS_BOMB, MERGE_KEY, RECURSIVE_ALIAS, YAML_SYNTAX, too_deep},
+    findings::Findings,
+    lints::{ALIAS_BOMB, MERGE_KEY, RECURSIVE_ALIAS, YAML_SYNTAX, too_deep, too_many_values},
     mapping::{Interner, MappingBuilder, Spares},
-    node::{Key, MAX_DEPTH, Node, Style, Value},
+    node::{Key, MAX_DEPTH, Mapping, Node, Style, Value},
     source::Span,
 };
-
-/// Every document may expand this many nodes through aliases, and more in proportion to its size.
-const ALIAS_ALLOWANCE: usize = 10_000;
-
-/// One more expanded node is allowed for this many bytes of input.
-const BYTES_PER_EXPANDED_NODE: usize = 8;
-
-/// Nested anchors are copied once per level. Beyond this many copies per node it is no document that people wrote.
-const COPIES_PER_NODE: usize = 4;
 
 type Step = Result<(), Box<Diagnostic>>;
 
@@ -52,8 +45,18 @@ pub(super) struct ScalarText {
 #[derive(Clone, Debug)]
 struct Built {
     node: Node,
-    nodes: usize,
+    weight: Weight,
     height: usize,
+}
+
+impl Built {
+    fn scalar(node: Node) -> Self {
+        Self {
+            weight: Weight::scalar(node.as_str().map_or(0, str::len)),
+            height: 0,
+            node,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -68,7 +71,7 @@ struct Frame {
     anchor: Option<usize>,
     start: usize,
     flow: bool,
-    nodes: usize,
+    weight: Weight,
     height: usize,
     content: Content,
 }
@@ -79,7 +82,7 @@ enum Content {
     Mapping {
         builder: MappingBuilder,
         pending: Pending,
-        merges: Vec<Node>,
+        merges: Vec<Mapping>,
     },
 }
 
@@ -98,7 +101,7 @@ enum Pending {
 #[derive(Debug)]
 pub(super) struct Finished {
     pub(super) root: Option<Node>,
-    pub(super) findings: Vec<Diagnostic>,
+    pub(super) findings: Findings,
 }
 
 /// The document that is being read.
@@ -106,6 +109,7 @@ pub(super) struct Finished {
 pub(super) struct Tree<'a> {
     piece: Piece<'a>,
     interner: &'a mut Interner,
+    allowance: &'a mut Allowance,
     /// Whether anchors must be remembered at all: most texts have no alias.
     has_aliases: bool,
     has_tabs: bool,
@@ -113,36 +117,31 @@ pub(super) struct Tree<'a> {
     spare_entries: Spares<(Key, Node)>,
     frames: Vec<Frame>,
     root: Option<Node>,
-    findings: Vec<Diagnostic>,
+    findings: Findings,
     anchors: HashMap<usize, Anchor>,
-    nodes: usize,
-    copied: usize,
-    expanded: usize,
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(piece: Piece<'a>, interner: &'a mut Interner) -> Self {
+    pub(super) fn new(piece: Piece<'a>, interner: &'a mut Interner, allowance: &'a mut Allowance) -> Self {
         Self {
             piece,
             interner,
+            allowance,
             has_aliases: piece.text.contains('*'),
             has_tabs: piece.text.contains('\t'),
             spare_nodes: Spares::default(),
             spare_entries: Spares::default(),
             frames: Vec::new(),
             root: None,
-            findings: Vec::new(),
+            findings: Findings::default(),
             anchors: HashMap::new(),
-            nodes: 0,
-            copied: 0,
-            expanded: 0,
         }
     }
 
     pub(super) fn begin_document(&mut self) {
         self.frames.clear();
         self.root = None;
-        self.findings.clear();
+        self.findings = Findings::default();
         self.anchors.clear();
     }
 
@@ -163,35 +162,25 @@ impl<'a> Tree<'a> {
         let start = self.after_properties(&properties, start, end);
         let span = self.piece.span(start, if missing { start } else { end });
         if self.expects_key() && properties.tag.is_none() {
-            self.key(&scalar, span);
-            if let Some(anchor) = properties.anchor {
-                let node = Node {
+            let text = self.key(&scalar, span);
+            self.remember(
+                properties.anchor,
+                &Built::scalar(Node {
                     span,
                     style: scalar.style,
-                    value: Value::String(scalar.text.as_str().into()),
-                };
-                self.remember(
-                    Some(anchor),
-                    &Built {
-                        node,
-                        nodes: 1,
-                        height: 0,
-                    },
-                )?;
-            }
+                    value: Value::String(text),
+                }),
+            );
             return Ok(());
         }
         let style = scalar.style;
         let value = self.scalar_value(scalar, properties.tag, span, tag_span);
-        let node = Node { span, style, value };
-        self.complete(
-            properties.anchor,
-            Built {
-                node,
-                nodes: 1,
-                height: 0,
-            },
-        )
+        self.complete(properties.anchor, Built::scalar(Node { span, style, value }))
+    }
+
+    /// The allowance of this document, to return to when it turns out that it must be read again.
+    pub(super) const fn allowance(&mut self) -> &mut Allowance {
+        self.allowance
     }
 
     pub(super) fn begin_sequence(&mut self, properties: Properties, start: usize, end: usize) -> Step {
@@ -232,7 +221,10 @@ impl<'a> Tree<'a> {
             anchor: properties.anchor,
             start,
             flow,
-            nodes: 1,
+            weight: match content {
+                Content::Sequence(_) => Weight::sequence(),
+                Content::Mapping { .. } => Weight::mapping(),
+            },
             height: 1,
             content,
         });
@@ -254,12 +246,8 @@ impl<'a> Tree<'a> {
                 mut builder, merges, ..
             } => {
                 let last = builder.last().map(|node| node.span.end);
-                for merged in merges {
-                    if let Value::Map(mapping) = merged.value {
-                        for (key, node) in mapping.into_entries() {
-                            builder.insert_missing(key, node);
-                        }
-                    }
+                for (key, node) in merges.iter().flat_map(Mapping::to_entries) {
+                    builder.insert_missing(key, node);
                 }
                 (Value::Map(builder.finish(&mut self.spare_entries)), last)
             }
@@ -278,7 +266,7 @@ impl<'a> Tree<'a> {
             frame.anchor,
             Built {
                 node,
-                nodes: frame.nodes,
+                weight: frame.weight,
                 height: frame.height,
             },
         )
@@ -288,13 +276,8 @@ impl<'a> Tree<'a> {
         let span = self.piece.span(start, end);
         let built = match self.anchors.get(&anchor) {
             Some(Anchor::Done(built)) => {
-                self.expanded = self.expanded.saturating_add(built.nodes);
-                if self.expanded > ALIAS_ALLOWANCE + self.piece.text.len() / BYTES_PER_EXPANDED_NODE {
-                    let limit = format!(
-                        "aliases may bring in {ALIAS_ALLOWANCE} values, and one more for every \
-                         {BYTES_PER_EXPANDED_NODE} bytes of the file"
-                    );
-                    return Err(alias_bomb(span, &limit).into());
+                if !self.allowance.take_expansion(built.weight) {
+                    return Err(alias_bomb(span).into());
                 }
                 if self.frames.len() + built.height > MAX_DEPTH {
                     return Err(too_deep(span).into());
@@ -311,11 +294,7 @@ impl<'a> Tree<'a> {
                     .with_help("refer to another anchor, or write the value out")
                     .with_related(defined, "the value begins here"),
                 );
-                Built {
-                    node: Node::new(span, Value::Null),
-                    nodes: 1,
-                    height: 0,
-                }
+                Built::scalar(Node::new(span, Value::Null))
             }
             None => {
                 return Err(Box::new(Diagnostic::new(
@@ -331,26 +310,18 @@ impl<'a> Tree<'a> {
 
     /// A value is complete: remembers it for aliases and puts it into its place.
     fn complete(&mut self, anchor: Option<usize>, built: Built) -> Step {
-        self.nodes = self.nodes.saturating_add(1);
-        self.remember(anchor, &built)?;
+        if !self.allowance.take_value() {
+            return Err(too_many_values(built.node.span).into());
+        }
+        self.remember(anchor, &built);
         self.add(built);
         Ok(())
     }
 
-    fn remember(&mut self, anchor: Option<usize>, built: &Built) -> Step {
-        let Some(anchor) = anchor.filter(|_| self.has_aliases) else {
-            return Ok(());
-        };
-        self.copied = self.copied.saturating_add(built.nodes);
-        if self.copied > ALIAS_ALLOWANCE + self.nodes.saturating_mul(COPIES_PER_NODE) {
-            let limit = format!(
-                "anchors may hold {ALIAS_ALLOWANCE} values, and {COPIES_PER_NODE} more for each value of the file; \
-                 an anchor inside another one counts again"
-            );
-            return Err(alias_bomb(built.node.span, &limit).into());
+    fn remember(&mut self, anchor: Option<usize>, built: &Built) {
+        if let Some(anchor) = anchor.filter(|_| self.has_aliases) {
+            self.anchors.insert(anchor, Anchor::Done(built.clone()));
         }
-        self.anchors.insert(anchor, Anchor::Done(built.clone()));
-        Ok(())
     }
 
     fn add(&mut self, built: Built) {
@@ -359,7 +330,7 @@ impl<'a> Tree<'a> {
             self.root = Some(built.node);
             return;
         };
-        frame.nodes = frame.nodes.saturating_add(built.nodes);
+        frame.weight.add(built.weight);
         frame.height = frame.height.max(built.height.saturating_add(1));
         let node = built.node;
         let (builder, pending, merges) = match &mut frame.content {
@@ -375,17 +346,18 @@ impl<'a> Tree<'a> {
         };
         match std::mem::replace(pending, Pending::Key) {
             Pending::Key => *pending = key.unwrap_or(Pending::Dropped),
-            Pending::ValueOf(key) => self.findings.extend(builder.insert(key, node)),
+            Pending::ValueOf(key) => {
+                frame.weight.add(Weight::key(key.text.len()));
+                self.findings.extend(builder.insert(key, node));
+            }
             Pending::Merge => {
                 let span = node.span;
-                let (mappings, rest): (Vec<_>, Vec<_>) = match node.value {
+                let merged = match &node.value {
                     Value::Seq(nodes) => nodes,
-                    _ => vec![node],
-                }
-                .into_iter()
-                .partition(|node| matches!(node.value, Value::Map(_)));
-                merges.extend(mappings);
-                if let Some(wrong) = rest.first() {
+                    _ => std::slice::from_ref(&node),
+                };
+                merges.extend(merged.iter().filter_map(Node::as_map).cloned());
+                if let Some(wrong) = merged.iter().find(|node| node.as_map().is_none()) {
                     self.findings.push(
                         Diagnostic::new(
                             &MERGE_KEY,
@@ -401,11 +373,11 @@ impl<'a> Tree<'a> {
     }
 }
 
-fn alias_bomb(span: Span, limit: &str) -> Diagnostic {
+fn alias_bomb(span: Span) -> Diagnostic {
     Diagnostic::new(
         &ALIAS_BOMB,
         span,
         "the aliases of this document expand to far more than the file holds",
     )
-    .with_help(format!("write the values out; {limit}"))
+    .with_help(format!("write the values out; {}", expansion_limit()))
 }

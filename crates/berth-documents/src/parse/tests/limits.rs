@@ -55,18 +55,105 @@ fn alias_bombs_end_with_a_finding() {
     text.push_str("---\nb: 1\n");
     let read = read(&text);
     let finding = read.only_finding("alias-bomb");
-    assert!(finding.help.as_deref().unwrap().contains("10000 values"), "{finding:?}");
-    assert_eq!(read.sources.location(finding.span.unwrap()).line, 4);
+    let help = finding.help.as_deref().unwrap();
+    assert!(
+        help.contains("write the values out") && help.contains("64 MiB"),
+        "{help}"
+    );
+    // Ten of a million values each: the seventh line is the one that is too much.
+    assert_eq!(read.sources.location(finding.span.unwrap()).line, 6);
     assert_eq!(read.values(), [serde_json::json!({"b": 1})]);
 }
 
 #[test]
 fn nested_anchors_do_not_multiply() {
-    // Every level would be copied once more.
-    let element = "1,".repeat(20_000);
-    let text = format!("x: {}{element}{}\ny: *a\n", "&a [".repeat(100), "]".repeat(100));
-    let found = read(&text).findings();
-    assert!(found[0].starts_with("alias-bomb"), "{found:?}");
+    // Each of the hundred anchors holds all the elements, and they are there once.
+    let element = "1,".repeat(15_000);
+    let text = format!("x: {}{element}{}\nz: *a\n", "&a [".repeat(100), "]".repeat(100));
+    assert_eq!(read(&text).findings(), [""; 0]);
+}
+
+#[test]
+fn a_text_that_many_aliases_repeat_ends_with_a_finding() {
+    let text = format!("a: &a {}\nb:\n{}", "x".repeat(100_000), "- *a\n".repeat(10_000));
+    let read = read(&text);
+    assert_eq!(read.findings(), ["alias-bomb 685:3"]);
+}
+
+#[test]
+fn too_many_values_end_with_a_finding() {
+    let dense = "1,".repeat(400_000);
+    for text in [format!("[{dense}1]"), format!("x: [{dense}1]"), "-\n".repeat(400_000)] {
+        let read = read(&text);
+        let finding = read.only_finding("file-too-large");
+        assert!(
+            finding.help.as_deref().unwrap().contains("200000 values"),
+            "{finding:?}"
+        );
+        assert!(read.parsed.documents.is_empty());
+    }
+    // Pieces that are read alone share what the whole may hold.
+    let piece = format!("---\n{}", "-\n".repeat(50_000));
+    let broken = format!("[}}\n{}", piece.repeat(8));
+    let codes: Vec<_> = read(&broken).findings();
+    assert!(codes.iter().any(|code| code.starts_with("file-too-large")), "{codes:?}");
+}
+
+#[test]
+fn findings_beyond_a_number_are_counted() {
+    let read = read(&"a:\n".repeat(5000));
+    let findings = &read.parsed.diagnostics;
+    assert_eq!(findings.len(), 2000);
+    let last = findings.last().unwrap().help.as_deref().unwrap();
+    assert!(
+        last.ends_with("3000 more findings in this file are not shown"),
+        "{last}"
+    );
+}
+
+#[test]
+fn brackets_where_a_key_can_stand_end() {
+    let long = "word, ".repeat(30_000);
+    let found = |text: &str| read(text).findings();
+    for text in [
+        format!("- [{long}]"),
+        format!("- a\n- &x !!seq [{long}]"),
+        format!("x:\n  [{long}]"),
+        format!("- - {{{long}}}"),
+        format!("x: [[{long}]]"),
+        format!("--- # c\n[{long}]"),
+    ] {
+        let findings = found(&text);
+        assert!(
+            matches!(&findings[..], [one] if one.starts_with("yaml-syntax")),
+            "{:.20} {findings:?}",
+            text
+        );
+    }
+    for text in [
+        format!("x: [{long}]"),
+        format!("x: {{a: [{long}], b: {{c: [{long}]}}}}"),
+        format!("x: |\n  [{long}]\nz: '[{long}'"),
+        format!("x: &x 1\nz:\n{}", "- [*x, {a: *x}]\n- [a, 'b]']\n".repeat(20_000)),
+    ] {
+        assert_eq!(found(&text), [""; 0], "{:.20}", text);
+    }
+    // What is wrong inside brackets is said, however long the rest is.
+    assert_eq!(found(&format!("- [a, b: c: d]\n- [{long}]")), ["yaml-syntax 1:11"]);
+}
+
+#[test]
+fn long_json_documents_of_a_stream_are_read_as_json() {
+    let items: Vec<String> = (0..20_000).map(|number| format!("{{\"a\": {number}}}")).collect();
+    let long = format!("[{}]", items.join(", "));
+    let text = format!("a: 1\n--- # one\n{long}\n...\n---\n{long}\n---\nb: 2\n");
+    let read = read(&text);
+    assert_eq!(read.findings(), [""; 0]);
+    let values = read.values();
+    assert_eq!(values.len(), 4);
+    assert_eq!(values[1].as_array().unwrap().len(), 20_000);
+    assert_eq!(values[1], values[2]);
+    assert_eq!(values[3], serde_json::json!({"b": 2}));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Keys and scalar values of a tree.
 
+use std::sync::Arc;
+
 use super::{Content, Pending, Properties, ScalarText, TagName, Tree};
 use crate::{
     diagnostic::Diagnostic,
@@ -29,8 +31,9 @@ impl Tree<'_> {
         })
     }
 
-    /// A scalar stands where a key is expected.
-    pub(super) fn key(&mut self, scalar: &ScalarText, span: Span) {
+    /// A scalar stands where a key is expected. Gives its text back, which the key shares.
+    pub(super) fn key(&mut self, scalar: &ScalarText, span: Span) -> Arc<str> {
+        let text = self.interner.intern(&scalar.text);
         let plain = scalar.style == Style::Plain;
         let next = if plain && scalar.text == "<<" {
             Pending::Merge
@@ -40,7 +43,7 @@ impl Tree<'_> {
             }
             Pending::ValueOf(Key {
                 span,
-                text: self.interner.intern(&scalar.text),
+                text: Arc::clone(&text),
             })
         };
         if let Some(frame) = self.frames.last_mut()
@@ -48,6 +51,7 @@ impl Tree<'_> {
         {
             *pending = next;
         }
+        text
     }
 
     /// Warns of keys that other readers do not take as the text that is written.
@@ -70,7 +74,7 @@ impl Tree<'_> {
     /// The key that a node stands for: an alias, a tagged scalar, or something that cannot be a key.
     pub(super) fn key_of_node(&mut self, node: &Node) -> Pending {
         let text = match &node.value {
-            Value::String(text) => text.as_ref(),
+            Value::String(text) => self.interner.intern_shared(text),
             Value::Seq(_) | Value::Map(_) => {
                 let finding = self.placeholder(node).unwrap_or_else(|| {
                     let message = format!("{} is used as a key", node.type_name());
@@ -81,12 +85,9 @@ impl Tree<'_> {
                 return Pending::Dropped;
             }
             // The spelling counts, as for keys without a tag.
-            _ => self.piece.written(node.span),
+            _ => self.interner.intern(self.piece.written(node.span)),
         };
-        Pending::ValueOf(Key {
-            span: node.span,
-            text: self.interner.intern(text),
-        })
+        Pending::ValueOf(Key { span: node.span, text })
     }
 
     /// The finding for `{{ name }}`, which is two mappings to YAML and something else to the person who wrote it.
@@ -119,12 +120,11 @@ impl Tree<'_> {
         let ScalarText { text, style } = scalar;
         let spelled = |text: String| match resolve(&text) {
             Some(value) if style == Style::Plain => value,
-            // A copy of the exact size: trimming the text in place leaves holes between the values.
             _ => Value::String(text.as_str().into()),
         };
         let name = match tag {
             None => return spelled(text),
-            Some(TagName::NonSpecific) => return Value::String(text.into_boxed_str()),
+            Some(TagName::NonSpecific) => return Value::String(text.into()),
             Some(TagName::Other(name)) => {
                 self.findings.push(bad_tag(span, tag_span, &name));
                 return spelled(text);
@@ -144,7 +144,7 @@ impl Tree<'_> {
             ("null", Some(Value::Null)) => Some(Value::Null),
             ("binary", _) => decode_base64(&text)
                 .and_then(|bytes| String::from_utf8(bytes).ok())
-                .map(|text| Value::String(text.into_boxed_str())),
+                .map(|text| Value::String(text.into())),
             _ => None,
         };
         value.unwrap_or_else(|| {
