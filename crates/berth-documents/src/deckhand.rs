@@ -9,6 +9,7 @@
 //!
 //! [`Node::to_json`]: crate::Node::to_json
 
+mod budget;
 mod canonical;
 mod diff;
 mod document;
@@ -16,10 +17,12 @@ mod error;
 mod form;
 mod layering;
 mod path;
+mod pattern;
 mod plan;
 mod query;
 mod redact;
 mod render;
+mod secrets;
 mod substitution;
 mod validation;
 
@@ -32,8 +35,9 @@ pub use error::{RenderError, RenderErrors};
 pub use form::{Described, FormError, FormErrors, ReadError, read_documents};
 pub use path::{Path, PathError, SetError, Step};
 pub use query::{Listing, Query, QueryError, View};
-pub use redact::redact;
+pub use redact::{RedactionKey, redact};
 pub use render::{Change, RenderOptions, Rendered, RenderedDocument, Renderer, render};
+pub use secrets::SecretPaths;
 pub use validation::{
     DataSchemas, PolicyEntry, PolicyReport, SCHEMA_VALIDATION, ValidationStatus, Violation, validation_entry,
 };

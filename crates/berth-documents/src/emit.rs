@@ -2,6 +2,8 @@
 //!
 //! Block style, two spaces per level. A string is quoted only where some reader of YAML 1.1 or 1.2 would take it for
 //! something else; text of several lines becomes a block scalar. Reading the output gives the same value again.
+//!
+//! What is nested deeply is written in brackets: indenting every line of it would make a print of many times its size.
 
 use std::fmt::Write as _;
 
@@ -35,10 +37,21 @@ pub fn to_yaml_documents<'a>(values: impl IntoIterator<Item = &'a Value>) -> Str
     out
 }
 
+/// How many levels are indented.
+const DEEPEST_BLOCK: usize = 16;
+
 /// A simple key may be 1024 characters long, quotes and escapes included; a longer one is announced with `?`.
 const LONGEST_SIMPLE_KEY: usize = 1000;
 
 fn mapping(out: &mut String, entries: &serde_json::Map<String, Value>, level: usize) {
+    if level > DEEPEST_BLOCK {
+        if !out.ends_with("- ") {
+            indent(out, level);
+        }
+        flow_mapping(out, entries);
+        out.push('\n');
+        return;
+    }
     for (index, (key, value)) in entries.iter().enumerate() {
         // The first key of a mapping in a list follows the dash, which stands for its indentation.
         if index > 0 || !out.ends_with("- ") {
@@ -56,6 +69,12 @@ fn mapping(out: &mut String, entries: &serde_json::Map<String, Value>, level: us
             out.push(':');
         }
         match value {
+            // On the line of its key nobody takes it for a key.
+            Value::Array(_) | Value::Object(_) if level >= DEEPEST_BLOCK => {
+                out.push(' ');
+                flow(out, value);
+                out.push('\n');
+            }
             // Lists stay at the level of their key, as kubectl prints them.
             Value::Array(items) if !items.is_empty() => {
                 out.push('\n');
@@ -75,6 +94,14 @@ fn mapping(out: &mut String, entries: &serde_json::Map<String, Value>, level: us
 }
 
 fn sequence(out: &mut String, items: &[Value], level: usize) {
+    if level > DEEPEST_BLOCK {
+        if !out.ends_with("- ") {
+            indent(out, level);
+        }
+        flow_sequence(out, items);
+        out.push('\n');
+        return;
+    }
     for (index, item) in items.iter().enumerate() {
         if index > 0 || !out.ends_with("- ") {
             indent(out, level);
@@ -89,6 +116,39 @@ fn sequence(out: &mut String, items: &[Value], level: usize) {
             }
         }
     }
+}
+
+fn flow(out: &mut String, value: &Value) {
+    match value {
+        Value::Array(items) => flow_sequence(out, items),
+        Value::Object(entries) => flow_mapping(out, entries),
+        Value::String(text) => out.push_str(&quote_double(text)),
+        other => inline(out, other, 0),
+    }
+}
+
+fn flow_sequence(out: &mut String, items: &[Value]) {
+    out.push('[');
+    for (index, item) in items.iter().enumerate() {
+        out.push_str(if index > 0 { ", " } else { "" });
+        flow(out, item);
+    }
+    out.push(']');
+}
+
+fn flow_mapping(out: &mut String, entries: &serde_json::Map<String, Value>) {
+    out.push('{');
+    for (index, (key, value)) in entries.iter().enumerate() {
+        out.push_str(if index > 0 { ", " } else { "" });
+        let key = quote_double(key);
+        if key.chars().count() > LONGEST_SIMPLE_KEY {
+            out.push_str("? ");
+        }
+        out.push_str(&key);
+        out.push_str(": ");
+        flow(out, value);
+    }
+    out.push('}');
 }
 
 fn indent(out: &mut String, level: usize) {
@@ -107,7 +167,7 @@ fn inline(out: &mut String, value: &Value, level: usize) {
             // Writing to a string cannot fail.
             let _ = write!(out, "{number}");
         }
-        Value::String(text) if suits_block(text) => block(out, text, level),
+        Value::String(text) if level <= DEEPEST_BLOCK && suits_block(text) => block(out, text, level),
         Value::String(text) => out.push_str(&scalar(text)),
         Value::Array(_) => out.push_str("[]"),
         Value::Object(_) => out.push_str("{}"),

@@ -57,7 +57,10 @@ pub fn read_values(text: &str) -> Result<Vec<Value>, BodyError> {
         let place = finding.span.map(|span| sources.location(span));
         let place = place.map(|place| format!("line {}, column {}: ", place.line, place.column));
         return Err(BodyError::Syntax {
-            details: format!("{}{}", place.unwrap_or_default(), finding.message),
+            details: match &finding.help {
+                Some(help) => format!("{}{} ({help})", place.unwrap_or_default(), finding.message),
+                None => format!("{}{}", place.unwrap_or_default(), finding.message),
+            },
         });
     }
     Ok(parsed

@@ -20,7 +20,7 @@ pub use self::{
 use crate::{
     error::Error,
     filed::FiledDocument,
-    repository::Repository,
+    repository::{Put, Repository},
     site_rules::{DocumentRules, ValidationMessage, failed_validation, missing_validation},
     validations::ValidationVerdict,
 };
@@ -138,8 +138,19 @@ impl Configdocs {
                 collection: collection.to_owned(),
             });
         }
-        self.locked(now, owner, self.load_locked(collection, documents, options, now))
-            .await
+        let put = self
+            .locked(now, owner, self.load_locked(collection, documents, options, now))
+            .await?;
+        // Validation may take a while, and nobody else shall wait for it.
+        let violations = self.repository.violations_of(&put, now).await;
+        let revision = put.revision.ok_or_else(|| ConfigdocsError::NothingNew {
+            collection: collection.to_owned(),
+        })?;
+        Ok(Loaded {
+            revision,
+            changes: put.changes,
+            messages: violations.iter().map(Into::into).collect(),
+        })
     }
 
     async fn load_locked(
@@ -148,7 +159,7 @@ impl Configdocs {
         documents: &[Arc<DeckhandDocument>],
         options: LoadOptions,
         now: i64,
-    ) -> Result<Loaded, ConfigdocsError> {
+    ) -> Result<Put, ConfigdocsError> {
         let staged = self.staged().await?;
         let buffered = self.buffered(&staged).await?;
         let is_empty = buffered.values().all(|change| *change == BucketChange::Unmodified);
@@ -157,7 +168,9 @@ impl Configdocs {
             match options.mode {
                 BufferMode::Replace => {
                     let to = staged.committed.unwrap_or_default();
-                    self.repository.rollback(to, Write::at(now)).await?;
+                    // Not validated: it is the committed revision again, and the next write makes another one.
+                    let store = self.repository.store();
+                    store.rollback(to, Write::at(now)).await.map_err(Error::from)?;
                 }
                 BufferMode::Append if !buffered.get(collection).is_some_and(differs) => {}
                 BufferMode::Append | BufferMode::RejectOnContents => {
@@ -183,45 +196,23 @@ impl Configdocs {
                 collection: collection.to_owned(),
             });
         }
-        let put = self
-            .repository
-            .put_bucket(collection, documents, Write::at(now))
-            .await
-            .map_err(suitable)?;
-        let revision = put.revision.ok_or_else(|| ConfigdocsError::NothingNew {
-            collection: collection.to_owned(),
-        })?;
-        Ok(Loaded {
-            revision,
-            changes: put.changes,
-            messages: put.violations.iter().map(Into::into).collect(),
-        })
+        let put = self.repository.put_unvalidated(collection, documents, Write::at(now));
+        put.await.map_err(suitable)
     }
 
     /// Validates the buffer and makes it the committed revision. `owner` as for [`load`](Self::load).
     ///
     /// # Errors
-    /// [`ConfigdocsError::BufferEmpty`], [`ConfigdocsError::Locked`]. That the documents are not sound is no error but an
+    /// [`ConfigdocsError::BufferEmpty`], [`ConfigdocsError::BufferChanged`], [`ConfigdocsError::Locked`]. That the documents are not sound is no error but an
     /// answer.
     pub async fn commit(&self, options: CommitOptions, now: i64, owner: &str) -> Result<Commitment, ConfigdocsError> {
-        self.locked(now, owner, self.commit_locked(options)).await
-    }
-
-    async fn commit_locked(&self, options: CommitOptions) -> Result<Commitment, ConfigdocsError> {
-        let staged = self.staged().await?;
-        let buffered = self.buffered(&staged).await?;
-        let Some(buffer) = staged
-            .buffer
-            .filter(|_| buffered.values().any(|change| *change != BucketChange::Unmodified))
-        else {
-            return Err(ConfigdocsError::BufferEmpty);
-        };
+        // Validation may take a while, and nobody else shall wait for it: the lock is given back meanwhile.
+        let buffer = self.locked(now, owner, self.buffer()).await?;
         let messages = self.validate(buffer).await?;
         let is_sound = !messages.iter().any(|message| message.error);
         let committed = !options.dry_run && (is_sound || options.force);
         if committed {
-            let data = Some(Value::Object(Map::new()));
-            self.repository.put_tag(buffer, COMMITTED_TAG, data).await?;
+            self.locked(now, owner, self.commit_locked(buffer)).await?;
         }
         Ok(Commitment {
             revision: buffer,
@@ -229,6 +220,26 @@ impl Configdocs {
             options,
             messages,
         })
+    }
+
+    /// The revision of the buffer.
+    async fn buffer(&self) -> Result<u64, ConfigdocsError> {
+        let staged = self.staged().await?;
+        let buffered = self.buffered(&staged).await?;
+        staged
+            .buffer
+            .filter(|_| buffered.values().any(|change| *change != BucketChange::Unmodified))
+            .ok_or(ConfigdocsError::BufferEmpty)
+    }
+
+    /// Commits the revision that was validated, if it is the buffer still.
+    async fn commit_locked(&self, validated: u64) -> Result<(), ConfigdocsError> {
+        if self.buffer().await? != validated {
+            return Err(ConfigdocsError::BufferChanged);
+        }
+        let data = Some(Value::Object(Map::new()));
+        self.repository.put_tag(validated, COMMITTED_TAG, data).await?;
+        Ok(())
     }
 
     /// Everything that validation finds in a revision. Documents that cannot be rendered are not looked at further.
@@ -266,8 +277,8 @@ impl Configdocs {
             }
         }
         let rules = Arc::clone(&self.rules);
-        let found = tokio::task::spawn_blocking(move || rules.check(&rendering.documents)).await;
-        messages.extend(found.map_err(|_| Error::Interrupted)?);
+        let check = move || rules.check(&rendering.documents);
+        messages.extend(self.repository.workers().run(check).await?);
         Ok(messages)
     }
 

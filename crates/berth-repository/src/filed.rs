@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use berth_documents::deckhand::{DeckhandDocument, RenderedDocument, View, redact};
+use berth_documents::deckhand::{DeckhandDocument, Path, RedactionKey, RenderedDocument, SecretPaths, View, redact};
 use serde_json::{Value, json};
 
 /// Whether secrets are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Secrets {
-    /// Hashes stand for the data of encrypted documents.
+    /// Keyed hashes stand for the data of encrypted documents, and for what other documents took from them.
     #[default]
     Redacted,
     /// As they are. Whoever asks for this must have seen that the reader may have them.
@@ -29,6 +29,10 @@ pub struct FiledDocument {
     pub document: Arc<DeckhandDocument>,
     /// Its data: as written, or as rendered.
     pub data: Arc<Value>,
+    /// Which parts of the data are secret.
+    pub secrets: Arc<SecretPaths>,
+    /// The key of the hashes that stand for them.
+    pub redaction: RedactionKey,
     /// The bucket it is in.
     pub bucket: Arc<str>,
     /// The revision where it last changed.
@@ -36,14 +40,40 @@ pub struct FiledDocument {
 }
 
 impl FiledDocument {
-    /// The document as replies show it, with `status`.
+    /// A document as it is written.
+    pub(crate) fn as_written(
+        document: Arc<DeckhandDocument>,
+        redaction: RedactionKey,
+        bucket: Arc<str>,
+        revision: u64,
+    ) -> Self {
+        let secrets = if document.is_encrypted() {
+            SecretPaths::whole()
+        } else {
+            SecretPaths::none()
+        };
+        Self {
+            data: Arc::clone(document.data()),
+            secrets: Arc::new(secrets),
+            redaction,
+            bucket,
+            revision,
+            document,
+        }
+    }
+
+    /// The document as replies show it, with `status`. That says which parts of the data are secret, shown or not.
     pub fn to_json(&self, secrets: Secrets) -> Value {
         let mut shown = self.document_json(secrets);
+        let mut status = json!({"bucket": &*self.bucket, "revision": self.revision});
+        if let Value::Object(fields) = &mut status
+            && !self.secrets.is_none()
+        {
+            let paths = self.secrets.paths();
+            fields.insert("secretPaths".to_owned(), paths.iter().map(data_path).collect());
+        }
         if let Value::Object(fields) = &mut shown {
-            fields.insert(
-                "status".to_owned(),
-                json!({"bucket": &*self.bucket, "revision": self.revision}),
-            );
+            fields.insert("status".to_owned(), status);
         }
         shown
     }
@@ -51,7 +81,7 @@ impl FiledDocument {
     /// The document alone, as it could be put into a bucket again.
     pub fn document_json(&self, secrets: Secrets) -> Value {
         match secrets {
-            Secrets::Redacted => redact(&self.document, &self.data),
+            Secrets::Redacted => redact(&self.document, &self.data, &self.secrets, &self.redaction),
             Secrets::Cleartext => self.rendered().to_json(),
         }
     }
@@ -60,6 +90,7 @@ impl FiledDocument {
         RenderedDocument {
             document: Arc::clone(&self.document),
             data: Arc::clone(&self.data),
+            secrets: Arc::clone(&self.secrets),
         }
     }
 
@@ -67,8 +98,17 @@ impl FiledDocument {
         View {
             document: &self.document,
             data: &self.data,
+            secrets: &self.secrets,
             bucket: &self.bucket,
             revision: self.revision,
         }
     }
+}
+
+/// A path into the data as a path into the document.
+fn data_path(path: &Path) -> Value {
+    if path.is_root() {
+        return Value::from(".data");
+    }
+    Value::from(format!(".data{path}"))
 }

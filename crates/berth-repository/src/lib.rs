@@ -18,10 +18,12 @@ mod error;
 mod filed;
 mod repository;
 mod revisions;
+mod secret_places;
 mod site_rules;
 mod snapshots;
 mod time;
 mod validations;
+mod workers;
 
 pub use body::{BodyError, read_documents, read_object, read_values};
 pub use configdocs::{
@@ -32,6 +34,7 @@ pub use error::Error;
 pub use filed::{FiledDocument, Secrets};
 pub use repository::{Put, Repository};
 pub use revisions::{RevisionQuery, RevisionView, revision_list};
+pub use secret_places::{SecretPlaces, SiteTexts, read_site};
 pub use site_rules::{DocumentRules, Level, NoRules, SiteRules, ValidationMessage, site_texts};
 pub use time::timestamp;
 pub use validations::{ValidationEntry, ValidationSummary, ValidationVerdict, Validations};

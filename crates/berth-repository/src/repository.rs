@@ -10,11 +10,13 @@ use berth_store::{DocumentChange, PutResult, Revision, RevisionFilter, Store, Wr
 use serde_json::{Map, Value};
 
 use crate::{
+    body::read_documents,
     error::Error,
     filed::FiledDocument,
     revisions::{RevisionQuery, RevisionView},
     snapshots::{Rendering, Snapshot, Snapshots},
     validations::{ValidationEntry, Validations},
+    workers::Workers,
 };
 
 /// Documents in revisions, and everything that can be asked of them.
@@ -62,32 +64,62 @@ impl Repository {
         documents: &[Arc<DeckhandDocument>],
         write: Write,
     ) -> Result<Put, Error> {
+        let mut put = self.put_unvalidated(bucket, documents, write).await?;
+        if !write.dry_run {
+            put.violations = self.violations_of(&put, write.now).await;
+        }
+        Ok(put)
+    }
+
+    /// Replaces everything in a bucket. Whoever holds a lock for it files the [violations](Self::violations_of) after it has
+    /// given the lock back: they may take a while.
+    pub(crate) async fn put_unvalidated(
+        &self,
+        bucket: &str,
+        documents: &[Arc<DeckhandDocument>],
+        write: Write,
+    ) -> Result<Put, Error> {
         let PutResult { revision, changes } = self.store.put_bucket(bucket, documents, write).await?;
         let number = revision.as_ref().map_or(0, |revision| revision.id);
         let bucket: Arc<str> = Arc::from(bucket);
-        let filed = documents.iter().map(|document| FiledDocument {
-            document: Arc::clone(document),
-            data: Arc::clone(document.data()),
-            bucket: Arc::clone(&bucket),
-            revision: number,
+        let redaction = self.store.redaction_key();
+        let filed = documents.iter().map(|document| {
+            FiledDocument::as_written(Arc::clone(document), redaction.clone(), Arc::clone(&bucket), number)
         });
-        let mut put = Put {
+        Ok(Put {
             documents: filed.collect(),
             changes,
             violations: Vec::new(),
             revision,
-        };
-        if let Some(revision) = put.revision.as_ref().filter(|_| !write.dry_run) {
-            put.violations = self.file_violations(revision, write.now).await.unwrap_or_default();
+        })
+    }
+
+    /// How the documents of a new revision do not meet their schemas, which is filed.
+    pub(crate) async fn violations_of(&self, put: &Put, now: i64) -> Vec<Violation> {
+        match &put.revision {
+            Some(revision) => self.file_violations(revision, now).await.unwrap_or_default(),
+            None => Vec::new(),
         }
-        Ok(put)
+    }
+
+    /// The documents of a text, all of whose mistakes are reported together. It is read on a thread for what takes a while.
+    ///
+    /// # Errors
+    /// [`Error::Body`], [`Error::Read`]
+    pub async fn read_documents(&self, text: String) -> Result<Vec<Arc<DeckhandDocument>>, Error> {
+        self.snapshots.workers().run(move || read_documents(&text)).await?
+    }
+
+    /// The threads for what takes a while.
+    pub(crate) const fn workers(&self) -> &Workers {
+        self.snapshots.workers()
     }
 
     /// The revision is there when this runs. What goes wrong here must not look as if it were not, and the report follows
     /// from the documents: whoever asks for it gets it all the same.
     async fn file_violations(&self, revision: &Revision, now: i64) -> Result<Vec<Violation>, Error> {
         let snapshot = self.snapshots.read(self.store.as_ref(), revision).await?;
-        let violations = snapshot.violations_as_written();
+        let violations = self.snapshots.violations_as_written(&snapshot).await?.to_vec();
         let report = validation_entry(&violations);
         self.store
             .add_validation(revision.id, SCHEMA_VALIDATION, &report, now)
@@ -200,22 +232,27 @@ impl Repository {
         ))
     }
 
-    /// What happened to each rendered document from one revision to another. The data of encrypted documents stays hidden.
+    /// What happened to each rendered document from one revision to another. What is secret stays hidden.
     ///
     /// # Errors
     /// [`berth_store::Error::RevisionNotFound`], [`Error::Render`].
     pub async fn deep_diff(&self, from: u64, to: u64) -> Result<DeepDiff, Error> {
         let (before, after) = (self.rendered_by_bucket(from).await?, self.rendered_by_bucket(to).await?);
-        Ok(deckhand::deep_diff(
-            &deckhand::Revision {
-                number: from,
-                documents: &before,
-            },
-            &deckhand::Revision {
-                number: to,
-                documents: &after,
-            },
-        ))
+        let key = self.store.redaction_key();
+        let compare = move || {
+            deckhand::deep_diff(
+                &deckhand::Revision {
+                    number: from,
+                    documents: &before,
+                },
+                &deckhand::Revision {
+                    number: to,
+                    documents: &after,
+                },
+                &key,
+            )
+        };
+        self.workers().run(compare).await
     }
 
     async fn rendered_by_bucket(&self, revision: u64) -> Result<Vec<(String, RenderedDocument)>, Error> {
@@ -281,7 +318,12 @@ impl Repository {
     async fn validations_of(&self, revision: &Revision) -> Result<(Arc<Snapshot>, Validations), Error> {
         let snapshot = self.snapshots.read(self.store.as_ref(), revision).await?;
         let records = self.store.validations(revision.id).await?;
-        let validations = Validations::new(&snapshot, revision, records);
+        let written = if records.iter().any(|record| record.name == SCHEMA_VALIDATION) {
+            None
+        } else {
+            Some(self.snapshots.violations_as_written(&snapshot).await?)
+        };
+        let validations = Validations::new(&snapshot, revision, records, written.as_deref());
         Ok((snapshot, validations))
     }
 
@@ -301,7 +343,7 @@ impl Repository {
         };
         match self.snapshots.render(&snapshot).await {
             Err(Error::Render(errors)) if errors.iter().all(|it| *it == RenderError::LayeringPolicyNotFound) => {
-                let as_written = snapshot.as_written();
+                let as_written = self.snapshots.as_written(&snapshot).await?;
                 as_written.map_or(Err(Error::Render(errors)), |it| Ok(Some(Arc::new(it))))
             }
             rendering => rendering.map(Some),

@@ -1,18 +1,21 @@
 //! What a commit asks of the documents: that they are a sound site.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use berth_documents::{
-    Diagnostic, Severity, SourceId, Sources,
+    Diagnostic, Severity,
     deckhand::{Identity, RenderError, Violation},
-    emit, parse,
+    emit,
 };
 use berth_labels::Flavour;
-use berth_site::{Resolver, check, load};
+use berth_site::{Resolution, Resolver, check, load};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::filed::{FiledDocument, Secrets};
+use crate::{
+    filed::{FiledDocument, Secrets},
+    secret_places::{SiteTexts, read_site},
+};
 
 /// How much a message matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -157,26 +160,38 @@ pub struct SiteRules {
 
 impl DocumentRules for SiteRules {
     fn check(&self, documents: &[FiledDocument]) -> Vec<ValidationMessage> {
-        let mut sources = Sources::new();
-        let mut places: HashMap<SourceId, &FiledDocument> = HashMap::new();
-        let (mut parsed, mut findings) = (Vec::new(), Vec::new());
-        for filed in site_documents(documents) {
-            let id = sources.add(source_name(filed), text(filed));
-            places.insert(id, filed);
-            let read = parse(&sources, id);
-            parsed.extend(read.documents);
-            findings.extend(read.diagnostics);
-        }
-        let (site, more) = load(&sources, &parsed);
+        let mut texts = read_site(documents);
+        let mut findings = std::mem::take(&mut texts.findings);
+        let (site, more) = load(&texts.sources, &texts.documents);
         findings.extend(more);
         let declared = site.flavour.as_ref().map(|flavour| flavour.value);
         let resolver = Resolver::new(&site, self.flavour.or(declared).unwrap_or_default());
         let resolutions = resolver.resolve_all();
-        findings.extend(check(&sources, &resolver, &resolutions));
+        findings.extend(check(&texts.sources, &resolver, &resolutions));
         findings.dedup();
-        let messages = findings.iter().map(|finding| message(&sources, &places, finding));
-        messages.collect()
+        let mut messages: Vec<ValidationMessage> = findings.iter().map(|finding| message(&texts, finding)).collect();
+        messages.extend(secret_labels(&texts, &resolutions));
+        messages
     }
+}
+
+/// Labels are for everybody to read, so what is secret cannot become one.
+fn secret_labels(texts: &SiteTexts, resolutions: &[Resolution]) -> Vec<ValidationMessage> {
+    let mut told: BTreeSet<(String, Arc<Identity>)> = BTreeSet::new();
+    for label in resolutions.iter().flat_map(|resolution| &resolution.labels) {
+        if texts.secrets.covers(label.span)
+            && let Some(filed) = texts.document(label.span.source)
+        {
+            told.insert((label.key.as_str().to_owned(), Arc::clone(filed.document.identity())));
+        }
+    }
+    let message = |(key, document): (String, Arc<Identity>)| {
+        let message = format!("the value of the label {key} is secret, and labels of nodes are public");
+        ValidationMessage::new("Berth", Level::Error, "secret-label", message)
+            .about([document.as_ref()])
+            .because("take the value from a document that is not encrypted".to_owned())
+    };
+    told.into_iter().map(message).collect()
 }
 
 /// Rendered documents as named texts, as they would lie in a folder: what reads a folder of a site reads a revision.
@@ -188,21 +203,21 @@ pub fn site_texts(documents: &[FiledDocument]) -> Vec<(String, String)> {
 
 /// Deckhand's own documents steer rendering and are no part of the site. Other control documents are: a Kubernetes
 /// document is stored as one.
-fn site_documents(documents: &[FiledDocument]) -> impl Iterator<Item = &FiledDocument> {
+pub(crate) fn site_documents(documents: &[FiledDocument]) -> impl Iterator<Item = &FiledDocument> {
     let is_of_site = |filed: &&FiledDocument| !filed.document.schema().starts_with("deckhand/");
     documents.iter().filter(is_of_site)
 }
 
-fn source_name(filed: &FiledDocument) -> String {
+pub(crate) fn source_name(filed: &FiledDocument) -> String {
     let document = &filed.document;
     format!("{}/{}/{}.yaml", filed.bucket, document.schema(), document.name())
 }
 
-fn text(filed: &FiledDocument) -> String {
+pub(crate) fn text(filed: &FiledDocument) -> String {
     emit::to_yaml(&filed.document_json(Secrets::Cleartext))
 }
 
-fn message(sources: &Sources, places: &HashMap<SourceId, &FiledDocument>, finding: &Diagnostic) -> ValidationMessage {
+fn message(texts: &SiteTexts, finding: &Diagnostic) -> ValidationMessage {
     let level = match finding.severity() {
         Severity::Error => Level::Error,
         Severity::Warning => Level::Warning,
@@ -212,13 +227,13 @@ fn message(sources: &Sources, places: &HashMap<SourceId, &FiledDocument>, findin
         .span
         .into_iter()
         .chain(finding.related.iter().map(|(span, _)| *span))
-        .filter_map(|span| places.get(&span.source).copied())
+        .filter_map(|span| texts.document(span.source))
         .collect();
     // Findings quote what they are about, and that may be a secret.
-    let secret = documents.iter().any(|filed| filed.document.is_encrypted());
+    let secret = texts.secrets.tells(finding);
     let said = if secret { finding.lint.summary } else { &finding.message };
     let place = finding.span.map(|span| {
-        let place = sources.location(span);
+        let place = texts.sources.location(span);
         format!("{} line {}", place.file, place.line)
     });
     let help = finding.help.as_deref().filter(|_| !secret);

@@ -9,12 +9,13 @@ use std::{
 };
 
 use berth_documents::deckhand::{
-    Change, DataSchemas, DeckhandDocument, Identity, RenderErrors, RenderOptions, Renderer, Violation,
+    self, Change, DataSchemas, DeckhandDocument, Identity, RedactionKey, RenderErrors, RenderOptions, RenderedDocument,
+    Renderer, Violation,
 };
 use berth_store::{Revision, Store, StoredDocument};
 use tokio::sync::OnceCell;
 
-use crate::{error::Error, filed::FiledDocument};
+use crate::{error::Error, filed::FiledDocument, workers::Workers};
 
 /// How many revisions are kept. Clients ask for the newest, the committed one, and the two of a comparison.
 const KEPT: usize = 4;
@@ -26,6 +27,8 @@ pub(crate) struct Snapshot {
     created_at: i64,
     pub(crate) documents: Vec<FiledDocument>,
     rendered: OnceCell<Result<Arc<Rendering>, RenderErrors>>,
+    /// Whether the documents meet their schemas as they are written.
+    written: OnceCell<Arc<[Violation]>>,
 }
 
 /// The documents of a revision as they are rendered.
@@ -43,7 +46,10 @@ pub(crate) struct Rendering {
 pub(crate) struct Snapshots {
     /// The one used last comes first.
     kept: Mutex<VecDeque<Arc<Snapshot>>>,
-    workshop: Arc<Mutex<Workshop>>,
+    /// What was rendered last. It is taken out for as long as it is worked with: whoever comes meanwhile begins anew
+    /// instead of waiting.
+    workshop: Arc<Mutex<Option<Workshop>>>,
+    workers: Workers,
 }
 
 /// The renderer, with the documents that it has.
@@ -61,6 +67,7 @@ impl Snapshots {
         }
         let stored = store.documents(revision.id).await?;
         let known = self.known();
+        let redaction = store.redaction_key();
         let mut buckets: HashMap<String, Arc<str>> = HashMap::new();
         let documents = stored
             .into_iter()
@@ -68,7 +75,7 @@ impl Snapshots {
                 let bucket = buckets
                     .entry(stored.bucket.clone())
                     .or_insert_with(|| Arc::from(stored.bucket.as_str()));
-                file(stored, Arc::clone(bucket), &known)
+                file(stored, Arc::clone(bucket), &redaction, &known)
             })
             .collect::<Result<_, _>>()?;
         let snapshot = Arc::new(Snapshot {
@@ -76,6 +83,7 @@ impl Snapshots {
             created_at: revision.created_at,
             documents,
             rendered: OnceCell::new(),
+            written: OnceCell::new(),
         });
         let mut kept = locked(&self.kept);
         kept.retain(|kept| !kept.is(revision));
@@ -84,15 +92,45 @@ impl Snapshots {
         Ok(snapshot)
     }
 
-    /// A revision rendered. Rendering runs on a thread of its own kind, as it may take a while.
+    /// The threads for what takes a while.
+    pub(crate) const fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    /// A revision rendered and validated.
     pub(crate) async fn render(&self, snapshot: &Arc<Snapshot>) -> Result<Arc<Rendering>, Error> {
-        let render = || async {
-            let (workshop, work) = (Arc::clone(&self.workshop), Arc::clone(snapshot));
-            tokio::task::spawn_blocking(move || locked(&workshop).render(&work.documents).map(Arc::new))
-                .await
-                .map_err(|_| Error::Interrupted)
+        let render = || {
+            let (slot, work) = (Arc::clone(&self.workshop), Arc::clone(snapshot));
+            self.workers.run(move || {
+                let mut workshop = locked(&slot).take().unwrap_or_default();
+                let rendered = workshop.render(&work.documents);
+                *locked(&slot) = Some(workshop);
+                rendered.map(|rendered| Arc::new(rendered.validated(&work)))
+            })
         };
         Ok(snapshot.rendered.get_or_try_init(render).await?.clone()?)
+    }
+
+    /// Whether the documents meet their schemas as far as that can be said before rendering: of documents that are
+    /// complete as they are written.
+    pub(crate) async fn violations_as_written(&self, snapshot: &Arc<Snapshot>) -> Result<Arc<[Violation]>, Error> {
+        let validate = || {
+            let work = Arc::clone(snapshot);
+            self.workers.run(move || work.validate_as_written().into())
+        };
+        snapshot.written.get_or_try_init(validate).await.cloned()
+    }
+
+    /// The documents as they are written, if none of them asks for layering or substitution.
+    pub(crate) async fn as_written(&self, snapshot: &Arc<Snapshot>) -> Result<Option<Rendering>, Error> {
+        if !snapshot.documents.iter().all(is_complete) {
+            return Ok(None);
+        }
+        Ok(Some(Rendering {
+            documents: snapshot.documents.clone(),
+            violations: self.violations_as_written(snapshot).await?.to_vec(),
+            recomputed: 0,
+        }))
     }
 
     fn find(&self, revision: &Revision) -> Option<Arc<Snapshot>> {
@@ -118,22 +156,16 @@ impl Snapshot {
         (self.number, self.created_at) == (revision.id, revision.created_at)
     }
 
-    /// Whether the documents meet their schemas as far as that can be said before rendering: of documents that are
-    /// complete as they are written.
-    pub(crate) fn violations_as_written(&self) -> Vec<Violation> {
+    fn validate_as_written(&self) -> Vec<Violation> {
         let (schemas, mut violations) = DataSchemas::compile(self.documents.iter().map(|filed| &filed.document));
-        let complete = self.documents.iter().filter(|filed| is_complete(filed));
-        violations.extend(complete.flat_map(|filed| schemas.validate(&filed.rendered())));
+        let complete: Vec<RenderedDocument> = self
+            .documents
+            .iter()
+            .filter(|filed| is_complete(filed))
+            .map(FiledDocument::rendered)
+            .collect();
+        violations.extend(schemas.validate_all(&complete));
         violations
-    }
-
-    /// The documents as they are written, if none of them asks for layering or substitution.
-    pub(crate) fn as_written(&self) -> Option<Rendering> {
-        self.documents.iter().all(is_complete).then(|| Rendering {
-            documents: self.documents.clone(),
-            violations: self.violations_as_written(),
-            recomputed: 0,
-        })
     }
 }
 
@@ -147,7 +179,7 @@ fn is_complete(filed: &FiledDocument) -> bool {
 }
 
 impl Workshop {
-    fn render(&mut self, filed: &[FiledDocument]) -> Result<Rendering, RenderErrors> {
+    fn render(&mut self, filed: &[FiledDocument]) -> Result<Rendered, RenderErrors> {
         let mut before = std::mem::take(&mut self.documents);
         let mut changes = Vec::new();
         for filed in filed {
@@ -165,7 +197,17 @@ impl Workshop {
         let renderer = self
             .renderer
             .get_or_insert_with(|| Renderer::new([], RenderOptions::default()));
-        let result = renderer.render_again(changes)?;
+        renderer.render_again(changes).map(Rendered)
+    }
+}
+
+/// Documents that were rendered, and not yet validated.
+struct Rendered(deckhand::Rendered);
+
+impl Rendered {
+    fn validated(self, snapshot: &Snapshot) -> Rendering {
+        let Self(result) = self;
+        let filed = &snapshot.documents;
         let places: HashMap<&Identity, &FiledDocument> = filed
             .iter()
             .map(|filed| (filed.document.identity().as_ref(), filed))
@@ -180,22 +222,25 @@ impl Workshop {
                 Some(FiledDocument {
                     bucket: Arc::clone(&place.bucket),
                     revision: place.revision,
+                    redaction: place.redaction.clone(),
                     document: rendered.document,
                     data: rendered.data,
+                    secrets: rendered.secrets,
                 })
             })
             .collect();
-        Ok(Rendering {
+        Rendering {
             documents,
             violations,
             recomputed: result.recomputed,
-        })
+        }
     }
 }
 
 fn file(
     stored: StoredDocument,
     bucket: Arc<str>,
+    redaction: &RedactionKey,
     known: &HashMap<Arc<Identity>, Arc<DeckhandDocument>>,
 ) -> Result<FiledDocument, Error> {
     let revision = stored.revision;
@@ -207,12 +252,7 @@ fn file(
         Some(document) => Arc::clone(document),
         None => Arc::new(stored.into_document()?),
     };
-    Ok(FiledDocument {
-        data: Arc::clone(document.data()),
-        document,
-        bucket,
-        revision,
-    })
+    Ok(FiledDocument::as_written(document, redaction.clone(), bucket, revision))
 }
 
 /// What is locked here is whole at every moment, so a panic elsewhere is no reason to stop.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use berth_documents::deckhand::{PolicyEntry, PolicyReport, SCHEMA_VALIDATION, ValidationStatus, validation_entry};
+use berth_documents::deckhand::{
+    PolicyEntry, PolicyReport, SCHEMA_VALIDATION, ValidationStatus, Violation, validation_entry,
+};
 use berth_store::{Revision, ValidationRecord};
 use serde_json::{Value, json};
 
@@ -107,16 +109,21 @@ impl ValidationEntry {
 }
 
 impl Validations {
-    /// A revision whose report of schema validation is not there has been made by a process that was ended right after:
-    /// the report follows from the documents.
-    pub(crate) fn new(snapshot: &Snapshot, revision: &Revision, records: Vec<ValidationRecord>) -> Self {
+    /// A revision whose report of schema validation is not there has been made by a process that was ended right after, or
+    /// is being validated: the report follows from the documents, and is that of `written`.
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        revision: &Revision,
+        records: Vec<ValidationRecord>,
+        written: Option<&[Violation]>,
+    ) -> Self {
         let mut entries: Vec<ValidationEntry> = records.into_iter().map(Into::into).collect();
-        if !entries.iter().any(|entry| entry.name == SCHEMA_VALIDATION) {
+        if let Some(violations) = written {
             entries.push(ValidationEntry {
                 name: SCHEMA_VALIDATION.to_owned(),
                 id: 0,
                 created_at: revision.created_at,
-                report: validation_entry(&snapshot.violations_as_written()),
+                report: validation_entry(violations),
             });
             entries.sort_by(|one, other| (&one.name, one.id).cmp(&(&other.name, other.id)));
         }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use berth_documents::deckhand::{DeckhandDocument, Identity};
+use berth_documents::deckhand::{DeckhandDocument, Identity, RedactionKey};
 use serde_json::Value;
 
 use crate::{
@@ -22,6 +22,7 @@ use crate::{
     names,
     plan::{self, DocumentChange},
     revision::{PutResult, Revision, RevisionFilter, StagedVersions, ValidationRecord, Write},
+    sealing::process_key,
     store::Store,
 };
 
@@ -161,6 +162,10 @@ fn is_same(one: &StoredDocument, other: &StoredDocument) -> bool {
 
 #[async_trait]
 impl Store for MemoryStore {
+    fn redaction_key(&self) -> RedactionKey {
+        process_key()
+    }
+
     async fn put_bucket(
         &self,
         bucket: &str,

@@ -19,7 +19,7 @@ pub use address::has_password;
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use berth_documents::deckhand::{DeckhandDocument, Identity};
+use berth_documents::deckhand::{DeckhandDocument, Identity, RedactionKey};
 use serde_json::Value;
 use sqlx::{
     Connection as _, PgConnection, PgPool, Postgres, Row as _, Transaction,
@@ -147,6 +147,10 @@ impl PostgresStore {
 
 #[async_trait]
 impl Store for PostgresStore {
+    fn redaction_key(&self) -> RedactionKey {
+        self.keys.redaction_key()
+    }
+
     async fn put_bucket(
         &self,
         bucket: &str,

@@ -1,19 +1,23 @@
 //! Sealing of data at rest.
 //!
-//! From each key three are derived, so that no value serves two ends: one encrypts (AES-256-GCM-SIV, which leaks no more
-//! than equality even if a nonce were to come twice), one makes the digests under which sealed bodies are filed, and one
-//! becomes the key's name. The plain hash of a secret is not stored: for a short secret that would be the secret.
+//! From each key four are derived, so that no value serves two ends: one encrypts (AES-256-GCM-SIV, which leaks no more
+//! than equality even if a nonce were to come twice), one makes the digests under which sealed bodies are filed, one makes
+//! the hashes that stand for secrets in replies, and one becomes the key's name. The plain hash of a secret is not stored: for a short secret that would be the secret.
 //!
 //! The identity of the document is sealed in, so data cannot be moved from one document to another.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    sync::{Arc, OnceLock},
+};
 
 use aws_lc_rs::{
     aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
     error::Unspecified,
     hkdf, hmac, rand,
 };
-use berth_documents::deckhand::{Identity, canonical_json};
+use berth_documents::deckhand::{Identity, RedactionKey, canonical_json};
 use serde_json::Value;
 
 use crate::{
@@ -70,6 +74,7 @@ pub struct SealingKey {
     id: KeyId,
     cipher: LessSafeKey,
     filing: hmac::Key,
+    redaction: RedactionKey,
 }
 
 impl SealingKey {
@@ -81,12 +86,14 @@ impl SealingKey {
         let root = hkdf::Salt::new(hkdf::HKDF_SHA256, b"berth-store").extract(secret);
         let cipher: [u8; KEY_LENGTH] = derive(&root, b"seal").map_err(|Unspecified| KeyError::Unusable)?;
         let filing: [u8; KEY_LENGTH] = derive(&root, b"file").map_err(|Unspecified| KeyError::Unusable)?;
+        let redaction: [u8; KEY_LENGTH] = derive(&root, b"show").map_err(|Unspecified| KeyError::Unusable)?;
         let id: [u8; KEY_ID_LENGTH] = derive(&root, b"name").map_err(|Unspecified| KeyError::Unusable)?;
         let cipher = UnboundKey::new(&AES_256_GCM_SIV, &cipher).map_err(|Unspecified| KeyError::Unusable)?;
         Ok(Self {
             id: KeyId(format!("{:016x}", u64::from_be_bytes(id))),
             cipher: LessSafeKey::new(cipher),
             filing: hmac::Key::new(hmac::HMAC_SHA256, &filing),
+            redaction: RedactionKey::new(&redaction),
         })
     }
 
@@ -187,6 +194,13 @@ impl SealingKeys {
         Self { keys: Arc::new(keys) }
     }
 
+    /// The key of the hashes that stand for secrets in replies: derived from the key that seals, so that all servers with
+    /// that key show the same. Without a key there is nothing sealed, and what is redacted then has a key that this process
+    /// made up.
+    pub fn redaction_key(&self) -> RedactionKey {
+        self.keys.first().map_or_else(process_key, |key| key.redaction.clone())
+    }
+
     fn by_id(&self, id: &KeyId) -> Option<&SealingKey> {
         self.keys.iter().find(|key| key.id == *id)
     }
@@ -227,6 +241,23 @@ impl SealingKeys {
         }
         Ok(Opened::Content(opened))
     }
+}
+
+/// A key that no other process has.
+pub(crate) fn process_key() -> RedactionKey {
+    static KEY: OnceLock<RedactionKey> = OnceLock::new();
+    let make = || {
+        let mut bytes = [0; KEY_LENGTH];
+        if rand::fill(&mut bytes).is_err() {
+            // What the standard library seeds its tables with is random too.
+            for chunk in bytes.chunks_mut(size_of::<u64>()) {
+                let random = RandomState::new().build_hasher().finish().to_be_bytes();
+                chunk.iter_mut().zip(random).for_each(|(to, from)| *to = from);
+            }
+        }
+        RedactionKey::new(&bytes)
+    };
+    KEY.get_or_init(make).clone()
 }
 
 /// The identity in a form in which no two are alike: each part with its length before it.

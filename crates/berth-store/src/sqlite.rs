@@ -24,7 +24,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use berth_documents::deckhand::{DeckhandDocument, Identity};
+use berth_documents::deckhand::{DeckhandDocument, Identity, RedactionKey};
 use serde_json::Value;
 use sqlx::{
     QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
@@ -202,6 +202,10 @@ fn connection(path: &Path) -> SqliteConnectOptions {
 
 #[async_trait]
 impl Store for SqliteStore {
+    fn redaction_key(&self) -> RedactionKey {
+        self.keys.redaction_key()
+    }
+
     async fn put_bucket(
         &self,
         bucket: &str,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
 
 use async_trait::async_trait;
-use berth_documents::deckhand::DeckhandDocument;
+use berth_documents::deckhand::{DeckhandDocument, RedactionKey};
 use serde_json::Value;
 
 use crate::{
@@ -23,6 +23,9 @@ use crate::{
 /// Times are microseconds since 1970 and come from the caller.
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
+    /// The key of the hashes that stand for secrets in replies.
+    fn redaction_key(&self) -> RedactionKey;
+
     /// Replaces everything in a bucket and makes a new revision; other buckets stay as they are.
     ///
     /// A document that did not change keeps the number of the revision where it last did. A new revision is made also

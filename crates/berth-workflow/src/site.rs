@@ -5,9 +5,9 @@ use std::{
     sync::Arc,
 };
 
-use berth_documents::{Severity, Sources, deckhand::Query, parse};
+use berth_documents::{Severity, Span, deckhand::Query};
 use berth_labels::Flavour;
-use berth_repository::{Configdocs, Error, Level, ValidationMessage, site_texts};
+use berth_repository::{Configdocs, Error, Level, SecretPlaces, ValidationMessage, read_site};
 use berth_site::{LabelChanges, LiveTraffic, Placement, Resolution, Resolver, Site, load};
 use serde_json::{Value, json};
 
@@ -35,6 +35,7 @@ pub struct SiteSnapshot {
     /// Whether it has a document of Shipyard, Armada or Promenade.
     pub is_deployed_by_airship: bool,
     site: Site,
+    secrets: SecretPlaces,
     flavour: Flavour,
 }
 
@@ -56,17 +57,11 @@ impl SiteSnapshot {
             .iter()
             .filter_map(|filed| filed.document.schema().split('/').next())
             .any(|service| AIRSHIP.contains(&service));
-        let texts = site_texts(&documents);
         let read = tokio::task::spawn_blocking(move || {
-            let mut sources = Sources::new();
-            let mut parsed = Vec::new();
-            for (name, text) in texts {
-                let id = sources.add(name, text);
-                parsed.extend(parse(&sources, id).documents);
-            }
-            load(&sources, &parsed).0
+            let texts = read_site(&documents);
+            (load(&texts.sources, &texts.documents).0, texts.secrets)
         });
-        let site = read.await.map_err(|_| Error::Interrupted)?;
+        let (site, secrets) = read.await.map_err(|_| Error::Interrupted)?;
         let stated = site.flavour.as_ref().map(|flavour| flavour.value);
         Ok(Arc::new(Self {
             revision,
@@ -75,7 +70,14 @@ impl SiteSnapshot {
             is_deployed_by_airship,
             flavour: flavour.or(stated).unwrap_or_default(),
             site,
+            secrets,
         }))
+    }
+
+    /// Whether what is written at a place is secret. Labels that are cannot be given to nodes: the messages have an error
+    /// about each of them.
+    pub fn hides(&self, place: Span) -> bool {
+        self.secrets.covers(place)
     }
 
     /// Answers questions about the nodes.
@@ -192,7 +194,7 @@ impl Targets {
             };
             let resolution = resolver.resolve(subject);
             used.add(&resolver, &resolution);
-            own.extend(own_errors(&resolution));
+            own.extend(own_errors(site, &resolution));
             targets
                 .nodes
                 .push((name.clone(), declared(&resolver, &resolution, dynamic)));
@@ -218,18 +220,26 @@ impl Targets {
     }
 }
 
-fn own_errors(resolution: &Resolution) -> impl Iterator<Item = ValidationMessage> {
+fn own_errors(site: &SiteSnapshot, resolution: &Resolution) -> impl Iterator<Item = ValidationMessage> {
     let errors = resolution
         .diagnostics
         .iter()
         .filter(|finding| finding.severity() == Severity::Error);
     errors.map(|finding| ValidationMessage {
-        message: finding.message.clone(),
+        message: if site.secrets.tells(finding) {
+            finding.lint.summary.to_owned()
+        } else {
+            finding.message.clone()
+        },
         error: true,
         name: finding.code().to_owned(),
         documents: vec![json!({"schema": "drydock/BaremetalNode/v1", "name": resolution.node.as_ref()})],
         level: Level::Error,
-        diagnostic: finding.help.clone().unwrap_or_default(),
+        diagnostic: finding
+            .help
+            .clone()
+            .filter(|_| !site.secrets.tells(finding))
+            .unwrap_or_default(),
         source: "Berth",
         kind: "ValidationMessage",
     })

@@ -89,6 +89,16 @@ impl Documents {
         }
     }
 
+    /// The documents of a revision to compare others with. Those who may not see secrets see hashes that only the server can
+    /// make, so to them every encrypted document looks changed; the server knows which is.
+    pub(crate) async fn to_compare(&self, revision: u64, incoming: &Incoming) -> Result<Vec<Value>, Failure> {
+        let shown = Shown {
+            cleartext: incoming.has_secrets(),
+            ..Shown::default()
+        };
+        self.documents(revision, shown).await
+    }
+
     /// Replaces the content of a bucket and gives the new revision. `base` is the revision that the caller has looked
     /// at: when somebody has written since, nothing is.
     pub(crate) async fn put(&self, bucket: &str, incoming: &Incoming, base: u64) -> Result<u64, Failure> {

@@ -15,7 +15,9 @@ pub struct ContentHash([u8; 32]);
 impl ContentHash {
     /// The hash of a value's canonical spelling.
     pub fn of(value: &Value) -> Self {
-        Self(Sha256::digest(canonical_json(value).as_bytes()).into())
+        let mut hasher = Hasher(Sha256::new());
+        write_value(&mut hasher, value);
+        Self(hasher.0.finalize().into())
     }
 
     /// The bytes of the hash.
@@ -36,6 +38,16 @@ impl std::fmt::Debug for ContentHash {
     }
 }
 
+/// Hashes what is written into it, so that the spelling of a large value need not be kept.
+struct Hasher(Sha256);
+
+impl Write for Hasher {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.update(text.as_bytes());
+        Ok(())
+    }
+}
+
 /// The canonical spelling of a value: equal values give equal texts, whatever the order of their keys.
 pub fn canonical_json(value: &Value) -> String {
     let mut out = String::new();
@@ -43,53 +55,58 @@ pub fn canonical_json(value: &Value) -> String {
     out
 }
 
-fn write_value(out: &mut String, value: &Value) {
+/// Writing into a text or a hash cannot fail.
+fn put(out: &mut impl Write, text: &str) {
+    let _ = out.write_str(text);
+}
+
+fn write_value(out: &mut impl Write, value: &Value) {
     match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
+        Value::Null => put(out, "null"),
+        Value::Bool(true) => put(out, "true"),
+        Value::Bool(false) => put(out, "false"),
         Value::Number(number) => write_number(out, number),
         Value::String(text) => write_string(out, text),
         Value::Array(items) => {
-            out.push('[');
+            put(out, "[");
             for (position, item) in items.iter().enumerate() {
                 if position > 0 {
-                    out.push_str(", ");
+                    put(out, ", ");
                 }
                 write_value(out, item);
             }
-            out.push(']');
+            put(out, "]");
         }
         Value::Object(map) => {
             // Sorted here and not left to the map: another crate of the build may make maps keep their written order.
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_unstable_by_key(|(key, _)| *key);
-            out.push('{');
+            put(out, "{");
             for (position, (key, item)) in entries.into_iter().enumerate() {
                 if position > 0 {
-                    out.push_str(", ");
+                    put(out, ", ");
                 }
                 write_string(out, key);
-                out.push_str(": ");
+                put(out, ": ");
                 write_value(out, item);
             }
-            out.push('}');
+            put(out, "}");
         }
     }
 }
 
-fn write_string(out: &mut String, text: &str) {
-    out.push('"');
+fn write_string(out: &mut impl Write, text: &str) {
+    put(out, "\"");
     for character in text.chars() {
         match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            ' '..='~' => out.push(character),
+            '"' => put(out, "\\\""),
+            '\\' => put(out, "\\\\"),
+            '\n' => put(out, "\\n"),
+            '\r' => put(out, "\\r"),
+            '\t' => put(out, "\\t"),
+            '\u{8}' => put(out, "\\b"),
+            '\u{c}' => put(out, "\\f"),
+            ' '..='~' => put(out, character.encode_utf8(&mut [0; 4])),
             _ => {
                 for unit in character.encode_utf16(&mut [0; 2]) {
                     // Writing into a string cannot fail.
@@ -98,10 +115,10 @@ fn write_string(out: &mut String, text: &str) {
             }
         }
     }
-    out.push('"');
+    put(out, "\"");
 }
 
-fn write_number(out: &mut String, number: &Number) {
+fn write_number(out: &mut impl Write, number: &Number) {
     match number.as_f64() {
         Some(float) if number.is_f64() => write_float(out, float),
         _ => {
@@ -111,7 +128,7 @@ fn write_number(out: &mut String, number: &Number) {
 }
 
 /// Floats as Python writes them: the shortest digits, plain from 0.0001 up to 1e16 and with a two-digit exponent beyond.
-fn write_float(out: &mut String, float: f64) {
+fn write_float(out: &mut impl Write, float: f64) {
     let magnitude = float.abs();
     if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
         let _ = write!(out, "{float:?}");

@@ -8,7 +8,13 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use crate::deckhand::{canonical::ContentHash, document::DeckhandDocument, render::RenderedDocument};
+use crate::deckhand::{
+    budget::{CELL, size},
+    canonical::ContentHash,
+    document::DeckhandDocument,
+    redact::{RedactionKey, redacted_data, redacted_metadata},
+    render::RenderedDocument,
+};
 
 /// What happened to a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,15 +89,19 @@ pub struct BucketDiff {
 /// What happened inside a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentDiff {
-    /// The difference of the rendered data; nothing when the document is encrypted.
+    /// The difference of the rendered data, with hashes for what is secret; nothing when the document is encrypted.
     pub data: Option<Value>,
     /// The difference of the metadata.
     pub metadata: Value,
 }
 
 /// Like [`diff`], and for each modified bucket what happened to its rendered documents from the first to the second
-/// revision.
-pub fn deep_diff(from: &Revision<'_, RenderedDocument>, to: &Revision<'_, RenderedDocument>) -> DeepDiff {
+/// revision. Keyed hashes stand for secrets.
+pub fn deep_diff(
+    from: &Revision<'_, RenderedDocument>,
+    to: &Revision<'_, RenderedDocument>,
+    key: &RedactionKey,
+) -> DeepDiff {
     let (before, after) = (
         by_bucket(from.documents, |rendered| &rendered.document),
         by_bucket(to.documents, |rendered| &rendered.document),
@@ -117,6 +127,7 @@ pub fn deep_diff(from: &Revision<'_, RenderedDocument>, to: &Revision<'_, Render
                 bucket_diff(
                     before.get(&bucket).unwrap_or(&none),
                     after.get(&bucket).unwrap_or(&none),
+                    key,
                 )
             });
             (bucket, (change, inside))
@@ -210,7 +221,10 @@ fn classify(
 fn bucket_diff(
     before: &BTreeMap<(String, String), RenderedDocument>,
     after: &BTreeMap<(String, String), RenderedDocument>,
+    key: &RedactionKey,
 ) -> BucketDiff {
+    let data = |it: &RenderedDocument| redacted_data(&it.document, &it.data, &it.secrets, key);
+    let metadata = |it: &RenderedDocument| redacted_metadata(&it.document, key);
     let only = |one: &BTreeMap<_, RenderedDocument>, other: &BTreeMap<_, RenderedDocument>| {
         one.keys().filter(|key| !other.contains_key(*key)).cloned().collect()
     };
@@ -222,8 +236,8 @@ fn bucket_diff(
             let secret = before.document.is_encrypted() || after.document.is_encrypted();
             (before != after).then(|| {
                 let change = DocumentDiff {
-                    data: (!secret).then(|| value_diff(&before.data, &after.data)),
-                    metadata: value_diff(before.document.metadata(), after.document.metadata()),
+                    data: (!secret).then(|| value_diff(&data(before), &data(after))),
+                    metadata: value_diff(&metadata(before), &metadata(after)),
                 };
                 (key.clone(), change)
             })
@@ -236,10 +250,16 @@ fn bucket_diff(
     }
 }
 
+/// How many bytes of paths and values a difference may have. Beyond it the difference says that it is `truncated`.
+const LARGEST_DIFFERENCE: usize = 8 << 20;
+
 /// The difference of two values in the form that Deckhand's clients know: `values_changed`, `type_changes`, and items
 /// added to and removed from mappings and lists, under paths such as `root['a'][0]`.
 pub fn value_diff(before: &Value, after: &Value) -> Value {
-    let mut differences = Differences::default();
+    let mut differences = Differences {
+        left: LARGEST_DIFFERENCE,
+        ..Differences::default()
+    };
     differences.compare("root", before, after);
     differences.into_json()
 }
@@ -252,21 +272,45 @@ struct Differences {
     keys_removed: Vec<Value>,
     items_added: Map<String, Value>,
     items_removed: Map<String, Value>,
+    /// How many bytes there may still be.
+    left: usize,
+    truncated: bool,
 }
 
 impl Differences {
+    /// Whether there is room for one more difference.
+    fn has_room(&mut self, path: &str, values: &[&Value]) -> bool {
+        let taken = values
+            .iter()
+            .map(|value| size(value))
+            .fold(path.len(), usize::saturating_add);
+        match self.left.checked_sub(taken.saturating_add(CELL)) {
+            Some(left) => self.left = left,
+            None => self.truncated = true,
+        }
+        !self.truncated
+    }
+
     fn compare(&mut self, path: &str, before: &Value, after: &Value) {
+        if self.truncated {
+            return;
+        }
         match (before, after) {
             (Value::Object(before), Value::Object(after)) => {
                 for (key, value) in before {
                     let path = format!("{path}['{key}']");
                     match after.get(key) {
                         Some(other) => self.compare(&path, value, other),
-                        None => self.keys_removed.push(Value::from(path)),
+                        None if self.has_room(&path, &[]) => self.keys_removed.push(Value::from(path)),
+                        None => return,
                     }
                 }
                 for key in after.keys().filter(|key| !before.contains_key(*key)) {
-                    self.keys_added.push(Value::from(format!("{path}['{key}']")));
+                    let path = format!("{path}['{key}']");
+                    if !self.has_room(&path, &[]) {
+                        return;
+                    }
+                    self.keys_added.push(Value::from(path));
                 }
             }
             (Value::Array(before), Value::Array(after)) => {
@@ -274,13 +318,22 @@ impl Differences {
                     self.compare(&format!("{path}[{index}]"), one, other);
                 }
                 for (index, value) in before.iter().enumerate().skip(after.len()) {
-                    self.items_removed.insert(format!("{path}[{index}]"), value.clone());
+                    let path = format!("{path}[{index}]");
+                    if !self.has_room(&path, &[value]) {
+                        return;
+                    }
+                    self.items_removed.insert(path, value.clone());
                 }
                 for (index, value) in after.iter().enumerate().skip(before.len()) {
-                    self.items_added.insert(format!("{path}[{index}]"), value.clone());
+                    let path = format!("{path}[{index}]");
+                    if !self.has_room(&path, &[value]) {
+                        return;
+                    }
+                    self.items_added.insert(path, value.clone());
                 }
             }
             _ if before == after => {}
+            _ if !self.has_room(path, &[before, after]) => {}
             _ if python_type(before) == python_type(after) => {
                 self.values_changed
                     .insert(path.to_owned(), json!({"new_value": after, "old_value": before}));
@@ -318,6 +371,9 @@ impl Differences {
             if !paths.is_empty() {
                 differences.insert(name.to_owned(), Value::Array(paths));
             }
+        }
+        if self.truncated {
+            differences.insert("truncated".to_owned(), Value::from(true));
         }
         Value::Object(differences)
     }

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use serde_json::{Map, Value};
 
 use crate::deckhand::{
+    budget::size,
     canonical::ContentHash,
     form::{self, FormErrors},
     path::Path,
@@ -52,6 +53,7 @@ pub struct DeckhandDocument {
     data: Arc<Value>,
     data_hash: ContentHash,
     metadata_hash: ContentHash,
+    size: usize,
 }
 
 /// How the data of a document is kept.
@@ -252,6 +254,11 @@ impl DeckhandDocument {
         self.metadata_hash
     }
 
+    /// About how many bytes the document takes as it is written.
+    pub(crate) const fn size(&self) -> usize {
+        self.size
+    }
+
     /// The document as it is written, defaults included.
     pub fn to_json(&self) -> Value {
         assemble(self.schema(), Value::clone(&self.metadata), Value::clone(&self.data))
@@ -261,6 +268,7 @@ impl DeckhandDocument {
 impl From<Parts> for DeckhandDocument {
     fn from(parts: Parts) -> Self {
         Self {
+            size: size(&parts.data).saturating_add(size(&parts.metadata)),
             data_hash: ContentHash::of(&parts.data),
             metadata_hash: ContentHash::of(&parts.metadata),
             identity: Arc::new(parts.identity),

@@ -157,7 +157,7 @@ pub enum RenderError {
         detail: String,
     },
     /// The rendered documents would not fit in memory.
-    #[error("Rendering document {document} would make the rendered documents larger than the limit of {limit} values.")]
+    #[error("Rendering document {document} would make the rendered documents larger than the limit of {limit} bytes.")]
     TooLarge {
         /// The document at which the limit is passed.
         document: Arc<Identity>,

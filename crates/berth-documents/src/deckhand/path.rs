@@ -17,7 +17,7 @@ pub struct Path {
 }
 
 /// One step of a path.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
     /// Into a mapping.
     Key(String),
@@ -128,8 +128,10 @@ impl Path {
 
     /// Puts a value at this path. Mappings and list cells that are missing on the way are created; new cells hold `{}`.
     ///
-    /// Null on the way counts as missing. When the way is blocked nothing changes.
-    pub fn set(&self, target: &mut Value, value: Value) -> Result<(), SetError> {
+    /// Null on the way counts as missing. When the way is blocked nothing changes. Gives back how many mappings and cells
+    /// were created.
+    pub fn set(&self, target: &mut Value, value: Value) -> Result<usize, SetError> {
+        let mut created = 0_usize;
         self.check_way(target)?;
         let mut place = target;
         for (position, step) in self.steps.iter().enumerate() {
@@ -137,6 +139,7 @@ impl Path {
                 Step::Key(key) => {
                     if !place.is_object() {
                         *place = Value::Object(Map::new());
+                        created += 1;
                     }
                     place
                         .as_object_mut()
@@ -149,6 +152,7 @@ impl Path {
                     place.as_array_mut().and_then(|items| {
                         while items.len() < *index {
                             items.push(Value::Object(Map::new()));
+                            created += 1;
                         }
                         if items.len() == *index {
                             items.push(Value::Null);
@@ -160,7 +164,7 @@ impl Path {
             place = next.ok_or_else(|| self.blocked(position, &Value::Null))?;
         }
         *place = value;
-        Ok(())
+        Ok(created)
     }
 
     /// Takes away what this path names and gives it back. The root leaves `{}`.

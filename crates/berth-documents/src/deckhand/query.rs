@@ -9,7 +9,11 @@ use crate::deckhand::{
     document::DeckhandDocument,
     form::without_version,
     path::{Path, Step},
+    secrets::SecretPaths,
 };
+
+/// How many columns a list can be sorted by.
+const MOST_COLUMNS: usize = 8;
 
 /// Which list is asked for. Some filters make sense for one of them only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +62,9 @@ pub enum QueryError {
         /// What was given.
         value: String,
     },
+    /// `sort` has too many columns.
+    #[error("The sort parameter takes at most {MOST_COLUMNS} columns.")]
+    Columns,
     /// `sort` is no path.
     #[error("The sort parameter must be a dotted path, not '{value}'.")]
     Sort {
@@ -73,6 +80,8 @@ pub struct View<'a> {
     pub document: &'a DeckhandDocument,
     /// Its data, raw or rendered.
     pub data: &'a Value,
+    /// Which parts of the data are secret. They give no order: whoever may write documents could find a secret by it.
+    pub secrets: &'a SecretPaths,
     /// Its bucket.
     pub bucket: &'a str,
     /// The revision where it last changed.
@@ -104,6 +113,9 @@ impl Query {
                 "status.bucket" => query.buckets.push(value.to_owned()),
                 "sort" => {
                     for column in value.split(',').map(str::trim) {
+                        if query.sort.len() >= MOST_COLUMNS {
+                            return Err(QueryError::Columns);
+                        }
                         query.sort.push(Path::parse(column).map_err(|_| QueryError::Sort {
                             value: value.to_owned(),
                         })?);
@@ -189,6 +201,7 @@ impl View<'_> {
         match first {
             "schema" if rest.is_empty() => Value::from(self.document.schema()),
             "metadata" => below(self.document.metadata()),
+            "data" if self.document.is_encrypted() || !self.secrets.at(rest).is_none() => Value::Null,
             "data" => below(self.data),
             "status" => match rest {
                 [Step::Key(key)] if key == "bucket" => Value::from(self.bucket),

@@ -7,17 +7,20 @@
 //! A [`Renderer`] keeps the plan and what each document was rendered to, together with what went in. Rendering again
 //! renders those documents whose input changed, and stops where the output stayed the same.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 
 use serde_json::Value;
 
 use crate::deckhand::{
+    budget::{Budget, size},
     canonical::ContentHash,
     document::{DeckhandDocument, Identity, assemble},
     error::{RenderError, RenderErrors},
-    layering,
+    layering::{self, Parent},
+    pattern::{Patterns, Steps},
     plan::{Documents, Plan, is_layering_policy},
-    substitution::{self, Budget, Patterns, Rendered as RenderedSource, substitute},
+    secrets::SecretPaths,
+    substitution::{Matching, Rendered as RenderedSource, Target, substitute},
 };
 
 /// How to render.
@@ -25,16 +28,19 @@ use crate::deckhand::{
 pub struct RenderOptions {
     /// Whether a substitution whose source is missing is an error. Otherwise it is left out.
     pub fail_on_missing_source: bool,
-    /// How many values all rendered documents may hold together, long texts counting more. A few documents that take
-    /// each other in could fill any memory otherwise.
+    /// How many bytes all rendered documents may take together, whatever went in. A few documents that take each other in
+    /// could fill any memory otherwise.
     pub size_limit: usize,
+    /// How many bytes more they may take for each byte that the documents take as they are written.
+    pub size_factor: usize,
 }
 
 impl Default for RenderOptions {
     fn default() -> Self {
         Self {
             fail_on_missing_source: true,
-            size_limit: 20_000_000,
+            size_limit: 64 << 20,
+            size_factor: 16,
         }
     }
 }
@@ -55,9 +61,19 @@ pub struct RenderedDocument {
     pub document: Arc<DeckhandDocument>,
     /// The rendered data. Shared with the document where nothing changed it.
     pub data: Arc<Value>,
+    /// Which parts of it are secret.
+    pub secrets: Arc<SecretPaths>,
 }
 
 impl RenderedDocument {
+    /// Which parts of the data are secret: in an encrypted document all of it, also as it is written.
+    pub fn secret_paths(&self) -> SecretPaths {
+        if self.document.is_encrypted() {
+            return SecretPaths::whole();
+        }
+        SecretPaths::clone(&self.secrets)
+    }
+
     /// The document with its rendered data.
     pub fn to_json(&self) -> Value {
         assemble(
@@ -70,7 +86,7 @@ impl RenderedDocument {
 
 impl PartialEq for RenderedDocument {
     fn eq(&self, other: &Self) -> bool {
-        self.document == other.document && self.data == other.data
+        self.document == other.document && self.data == other.data && self.secrets == other.secrets
     }
 }
 
@@ -104,9 +120,13 @@ pub struct Renderer {
     /// Nodes whose document changed since the states were made.
     changed: BTreeSet<usize>,
     patterns: Patterns,
+    /// What the patterns of this rendering may still cost.
+    steps: Steps,
     stamps: u64,
     /// The size of all states together.
     size: usize,
+    /// The size of all documents as they are written.
+    written: usize,
 }
 
 /// What a document was rendered to, and from what.
@@ -116,6 +136,15 @@ struct State {
     /// Another one whenever the outcome is another one, so dependents can compare outcomes without looking at them.
     stamp: u64,
     outcome: Outcome,
+    size: usize,
+    /// Whether it failed for want of room or steps, which depends on all the others: next time it is tried again.
+    lacked: bool,
+}
+
+/// What a document was rendered to, and how much of it is its own.
+struct Computed {
+    data: Arc<Value>,
+    secrets: Arc<SecretPaths>,
     size: usize,
 }
 
@@ -128,16 +157,10 @@ struct Input {
 
 #[derive(Debug, PartialEq)]
 enum Outcome {
-    Data(Arc<Value>),
+    Data(Arc<Value>, Arc<SecretPaths>),
     Failed(RenderError),
     /// Something that this document needs failed; that error is enough.
     Skipped,
-}
-
-impl Outcome {
-    const fn lacked_room(&self) -> bool {
-        matches!(self, Self::Failed(RenderError::TooLarge { .. }))
-    }
 }
 
 impl Renderer {
@@ -152,11 +175,14 @@ impl Renderer {
             states: Vec::new(),
             changed: BTreeSet::new(),
             patterns: Patterns::default(),
+            steps: Steps::default(),
             stamps: 0,
             size: 0,
+            written: 0,
         };
         for document in documents {
             let identity = document.identity().clone();
+            renderer.written = renderer.written.saturating_add(document.size());
             if renderer.documents.insert(identity.clone(), document).is_some() {
                 renderer.duplicates.insert(identity);
             }
@@ -174,6 +200,7 @@ impl Renderer {
         for change in changes {
             self.change(change);
         }
+        self.steps = Steps::default();
         let duplicates = self.duplicates.iter().map(|identity| RenderError::DuplicateDocument {
             document: Arc::clone(identity),
         });
@@ -231,6 +258,8 @@ impl Renderer {
                 self.duplicates.remove(document.identity());
                 let identity = document.identity().clone();
                 let before = self.documents.insert(identity, Arc::clone(&document));
+                let gone = before.as_ref().map_or(0, |before| before.size());
+                self.written = self.written.saturating_add(document.size()).saturating_sub(gone);
                 let same_metadata = before
                     .as_ref()
                     .is_some_and(|before| before.metadata_hash() == document.metadata_hash());
@@ -247,7 +276,8 @@ impl Renderer {
             }
             Change::Remove(identity) => {
                 self.duplicates.remove(&identity);
-                if self.documents.remove(&identity).is_some() {
+                if let Some(before) = self.documents.remove(&identity) {
+                    self.written = self.written.saturating_sub(before.size());
                     self.planned = false;
                 }
             }
@@ -303,17 +333,19 @@ impl Renderer {
                 .collect(),
         };
         let (before, before_size) = match self.state(node) {
-            Some(state) if state.input == input && !state.outcome.lacked_room() => return false,
+            Some(state) if state.input == input && !state.lacked => return false,
             Some(state) => (Some(state.stamp), state.size),
             None => (None, 0),
         };
         self.size = self.size.saturating_sub(before_size);
+        let mut lacked = false;
         let (outcome, size) = match self.compute(node, &document, parent) {
-            Ok(Some((data, size))) => (Outcome::Data(data), size),
+            Ok(Some(Computed { data, secrets, size })) => (Outcome::Data(data, secrets), size),
             Ok(None) => (Outcome::Skipped, 0),
             Err(error) => {
+                lacked = matches!(error, RenderError::TooLarge { .. }) || self.steps.are_used_up();
                 // Whether there is room depends on all the others: next time everything is looked at again.
-                self.planned &= !matches!(error, RenderError::TooLarge { .. });
+                self.planned &= !lacked;
                 (Outcome::Failed(error), 0)
             }
         };
@@ -331,6 +363,7 @@ impl Renderer {
                 stamp,
                 outcome,
                 size,
+                lacked,
             });
         }
         true
@@ -342,49 +375,65 @@ impl Renderer {
         node: usize,
         document: &DeckhandDocument,
         parent: Option<usize>,
-    ) -> Result<Option<(Arc<Value>, usize)>, RenderError> {
+    ) -> Result<Option<Computed>, RenderError> {
         let sources = self.plan.sources.get(node).map(Vec::as_slice).unwrap_or_default();
         let needs: Vec<usize> = parent.iter().chain(sources.iter().flatten()).copied().collect();
         if needs.iter().any(|need| self.rendered(*need).is_none()) {
             return Ok(None);
         }
-        let mut data = match parent.and_then(|parent| self.rendered(parent)) {
-            Some((parent, parent_data)) => layering::layer(document, parent, parent_data)?,
-            None => Arc::clone(document.data()),
-        };
+        let limit = self.limit();
         let mut budget = Budget {
-            left: self.options.size_limit.saturating_sub(self.size),
-            limit: self.options.size_limit,
+            left: limit.saturating_sub(self.size),
+            limit,
+        };
+        let (mut data, mut secrets) = match parent.and_then(|parent| self.rendered(parent)) {
+            Some(parent) => layering::layer(document, parent, &mut budget)?,
+            None => (Arc::clone(document.data()), SecretPaths::none()),
         };
         // Data that is the document's own is in memory already.
         let own_size = |data: &Arc<Value>| {
             if Arc::ptr_eq(data, document.data()) {
                 0
             } else {
-                substitution::size(data)
+                size(data)
             }
         };
         budget.spend(own_size(&data), document)?;
         if !document.substitutions().is_empty() {
-            let mut patterns = std::mem::take(&mut self.patterns);
-            let result = self.substitute_all(document, sources, Arc::make_mut(&mut data), &mut patterns, &mut budget);
-            self.patterns = patterns;
+            let patterns = RefCell::new(std::mem::take(&mut self.patterns));
+            let matching = Matching {
+                patterns: &patterns,
+                steps: &self.steps,
+            };
+            let mut target = Target {
+                document,
+                data: Arc::make_mut(&mut data),
+                secrets: &mut secrets,
+            };
+            let result = self.substitute_all(&mut target, sources, matching, &mut budget);
+            self.patterns = patterns.into_inner();
             result?;
         }
-        let size = own_size(&data);
-        Ok(Some((data, size)))
+        if document.is_encrypted() {
+            secrets = SecretPaths::whole();
+        }
+        Ok(Some(Computed {
+            size: own_size(&data),
+            data,
+            secrets: Arc::new(secrets),
+        }))
     }
 
     fn substitute_all(
         &self,
-        document: &DeckhandDocument,
+        target: &mut Target<'_>,
         sources: &[Option<usize>],
-        data: &mut Value,
-        patterns: &mut Patterns,
+        matching: Matching<'_>,
         budget: &mut Budget,
     ) -> Result<(), RenderError> {
+        let document = target.document;
         for (substitution, source) in document.substitutions().iter().zip(sources) {
-            let Some((source_document, source_data)) = source.and_then(|source| self.rendered(source)) else {
+            let Some(source) = source.and_then(|source| self.rendered(source)) else {
                 if self.options.fail_on_missing_source {
                     return Err(RenderError::SubstitutionSourceNotFound {
                         schema: substitution.source.schema.clone(),
@@ -395,18 +444,29 @@ impl Renderer {
                 continue;
             };
             let rendered = RenderedSource {
-                document: source_document,
-                data: source_data,
+                document: source.document,
+                data: source.data,
+                secrets: source.secrets,
             };
-            substitute(document, data, substitution, &rendered, patterns, budget)?;
+            substitute(target, substitution, &rendered, matching, budget)?;
         }
         Ok(())
     }
 
+    /// How much the rendered documents may take.
+    fn limit(&self) -> usize {
+        let written = self.written.saturating_mul(self.options.size_factor);
+        self.options.size_limit.saturating_add(written)
+    }
+
     /// A document and what it was rendered to.
-    fn rendered(&self, node: usize) -> Option<(&DeckhandDocument, &Arc<Value>)> {
+    fn rendered(&self, node: usize) -> Option<Parent<'_>> {
         match &self.state(node)?.outcome {
-            Outcome::Data(data) => Some((self.plan.nodes.get(node)?, data)),
+            Outcome::Data(data, secrets) => Some(Parent {
+                document: self.plan.nodes.get(node)?,
+                data,
+                secrets,
+            }),
             Outcome::Failed(_) | Outcome::Skipped => None,
         }
     }
@@ -418,7 +478,7 @@ impl Renderer {
             .flatten()
             .filter_map(|state| match &state.outcome {
                 Outcome::Failed(error) => Some(error.clone()),
-                Outcome::Data(_) | Outcome::Skipped => None,
+                Outcome::Data(..) | Outcome::Skipped => None,
             })
             .collect();
         if let Some(errors) = RenderErrors::new(errors) {
@@ -430,10 +490,13 @@ impl Renderer {
             .iter()
             .filter(|node| self.plan.returned.get(**node).copied().unwrap_or(false))
             .filter_map(|node| {
-                let (_, data) = self.rendered(*node)?;
+                let Outcome::Data(data, secrets) = &self.state(*node)?.outcome else {
+                    return None;
+                };
                 Some(RenderedDocument {
                     document: Arc::clone(self.plan.nodes.get(*node)?),
                     data: Arc::clone(data),
+                    secrets: Arc::clone(secrets),
                 })
             })
             .collect();

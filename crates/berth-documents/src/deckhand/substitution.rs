@@ -1,118 +1,98 @@
 //! Substitution: values of other documents, put into a document's layered data.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{cell::RefCell, sync::Arc};
 
-use fancy_regex::Regex;
 use serde_json::Value;
 
 use crate::deckhand::{
+    budget::{Budget, CELL, size},
     canonical::canonical_json,
     document::{DeckhandDocument, Depth, MAX_DATA_DEPTH, Source, Substitution},
     error::RenderError,
-    path::type_name,
+    path::{Step, type_name},
+    pattern::{Pattern, Patterns, Steps},
+    secrets::SecretPaths,
 };
 
 /// How long a text may become by replacing patterns, so that a chain of documents cannot fill the memory.
 const LONGEST_TEXT: usize = 16 << 20;
 
-/// How many compiled patterns are kept.
-const MOST_PATTERNS: usize = 1024;
-
 /// A source and what it was rendered to.
 pub(crate) struct Rendered<'a> {
     pub(crate) document: &'a DeckhandDocument,
     pub(crate) data: &'a Value,
+    pub(crate) secrets: &'a SecretPaths,
 }
 
-/// Compiled patterns. Documents repeat the same few.
-#[derive(Debug, Default)]
-pub(crate) struct Patterns {
-    compiled: HashMap<String, Result<Arc<Regex>, String>>,
+/// The document that takes values in.
+pub(crate) struct Target<'a> {
+    pub(crate) document: &'a DeckhandDocument,
+    pub(crate) data: &'a mut Value,
+    pub(crate) secrets: &'a mut SecretPaths,
 }
 
-impl Patterns {
-    fn get(&mut self, pattern: &str) -> Result<Arc<Regex>, String> {
-        if let Some(known) = self.compiled.get(pattern) {
-            return known.clone();
-        }
-        // A renderer may live long and see many patterns go by.
-        if self.compiled.len() >= MOST_PATTERNS {
-            self.compiled.clear();
-        }
-        let compiled = Regex::new(pattern).map(Arc::new).map_err(|error| error.to_string());
-        self.compiled.insert(pattern.to_owned(), compiled.clone());
-        compiled
-    }
+/// The patterns of documents, and the steps that are left for them.
+#[derive(Clone, Copy)]
+pub(crate) struct Matching<'a> {
+    pub(crate) patterns: &'a RefCell<Patterns>,
+    pub(crate) steps: &'a Steps,
 }
 
-/// What the rendered documents may still grow by.
-pub(crate) struct Budget {
-    pub(crate) left: usize,
-    pub(crate) limit: usize,
-}
-
-impl Budget {
-    pub(crate) fn spend(&mut self, size: usize, document: &DeckhandDocument) -> Result<(), RenderError> {
-        self.left = self.left.checked_sub(size).ok_or_else(|| RenderError::TooLarge {
-            document: document.identity().clone(),
-            limit: self.limit,
-        })?;
-        Ok(())
-    }
-}
-
-/// The size of a value in memory, roughly: one for each value and for each 16 bytes of text.
-pub(crate) fn size(value: &Value) -> usize {
-    match value {
-        Value::String(text) => 1 + text.len() / 16,
-        Value::Array(items) => items.iter().map(size).fold(1, usize::saturating_add),
-        Value::Object(map) => map
-            .iter()
-            .map(|(key, value)| (key.len() / 16).saturating_add(size(value)))
-            .fold(1, usize::saturating_add),
-        _ => 1,
+impl Matching<'_> {
+    fn pattern(&self, pattern: &str) -> Result<Arc<Pattern>, String> {
+        self.patterns.borrow_mut().get(pattern)
     }
 }
 
 /// Puts the value of one source into all destinations of one substitution.
 pub(crate) fn substitute(
-    document: &DeckhandDocument,
-    data: &mut Value,
+    target: &mut Target<'_>,
     substitution: &Substitution,
     rendered: &Rendered<'_>,
-    patterns: &mut Patterns,
+    matching: Matching<'_>,
     budget: &mut Budget,
 ) -> Result<(), RenderError> {
+    let document = target.document;
     let context = Context {
         document,
         source: rendered.document,
     };
-    let value = context.extract(&substitution.source, rendered.data, patterns)?;
+    let value = context.extract(&substitution.source, rendered.data, matching)?;
+    let secrets = secrets_of(&substitution.source, rendered, &value);
     let (value_size, value_depth) = (size(&value), depth(&value));
     for destination in &substitution.destinations {
+        let steps = destination.path.steps();
         match &destination.pattern {
             None => {
-                if destination.path.steps().len().saturating_add(value_depth) > MAX_DATA_DEPTH {
+                if steps.len().saturating_add(value_depth) > MAX_DATA_DEPTH {
                     return Err(
                         context.unknown(format!("the data would be nested deeper than {MAX_DATA_DEPTH} levels"))
                     );
                 }
                 budget.spend(value_size, document)?;
-                destination
+                let created = destination
                     .path
-                    .set(data, value.clone())
+                    .set(target.data, value.clone())
                     .map_err(|error| context.unknown(error.to_string()))?;
+                budget.spend(created.saturating_mul(CELL), document)?;
+                target.secrets.put(steps, secrets.clone());
             }
             Some(pattern) => {
-                let regex = patterns.get(pattern).map_err(|error| context.unknown(error))?;
-                let replacer = Replacer {
+                let compiled = matching.pattern(pattern).map_err(|error| context.unknown(error))?;
+                let mut replacer = Replacer {
                     context: &context,
                     pattern,
-                    regex: &regex,
+                    compiled: &compiled,
+                    steps: matching.steps,
                     text: text(&value),
                     path: &destination.written,
+                    way: steps.to_vec(),
+                    changed: Vec::new(),
                 };
-                let place = destination.path.get_mut(data).ok_or_else(|| replacer.missing())?;
+                let place = destination
+                    .path
+                    .get_mut(target.data)
+                    .ok_or_else(|| replacer.missing())?;
                 match (destination.recurse, place) {
                     (Some(levels), place @ (Value::Array(_) | Value::Object(_))) => {
                         let levels = match levels {
@@ -124,10 +104,30 @@ pub(crate) fn substitute(
                     (_, Value::String(text)) => replacer.replace(text, budget)?,
                     _ => return Err(replacer.missing()),
                 }
+                // A text with a secret in it is secret as a whole.
+                if !secrets.is_none() {
+                    for way in replacer.changed {
+                        target.secrets.put(&way, SecretPaths::whole());
+                    }
+                }
             }
         }
     }
     Ok(())
+}
+
+/// What is secret of the value that a source gives. A part of a secret text is a secret.
+fn secrets_of(source: &Source, rendered: &Rendered<'_>, value: &Value) -> SecretPaths {
+    let secrets = if rendered.data.is_object() {
+        rendered.secrets.at(source.path.steps())
+    } else {
+        rendered.secrets.clone()
+    };
+    let is_part = source.pattern.is_some() && value.is_string();
+    if is_part && !secrets.is_none() {
+        return SecretPaths::whole();
+    }
+    secrets
 }
 
 struct Context<'a> {
@@ -145,7 +145,7 @@ impl Context<'_> {
     }
 
     /// The value that the source gives. A source that is no mapping is the value itself, whatever the path says.
-    fn extract(&self, source: &Source, data: &Value, patterns: &mut Patterns) -> Result<Value, RenderError> {
+    fn extract(&self, source: &Source, data: &Value, matching: Matching<'_>) -> Result<Value, RenderError> {
         let found = if data.is_object() {
             source.path.get(data)
         } else {
@@ -169,8 +169,9 @@ impl Context<'_> {
                 type_name(value)
             )));
         };
-        let regex = patterns.get(pattern).map_err(|error| self.unknown(error))?;
-        match regex.captures(text).map_err(|error| self.unknown(error.to_string()))? {
+        let compiled = matching.pattern(pattern).map_err(|error| self.unknown(error))?;
+        let captures = compiled.captures(text, matching.steps);
+        match captures.map_err(|error| self.unknown(format!("{pattern}: {error}")))? {
             // As Deckhand does: a pattern that is not found leaves the whole value.
             None => Ok(value.clone()),
             Some(captures) if source.match_group < captures.len() => Ok(Value::from(
@@ -184,9 +185,14 @@ impl Context<'_> {
 struct Replacer<'a> {
     context: &'a Context<'a>,
     pattern: &'a str,
-    regex: &'a Regex,
+    compiled: &'a Pattern,
+    steps: &'a Steps,
     text: String,
     path: &'a str,
+    /// The way to the text that is looked at.
+    way: Vec<Step>,
+    /// The ways to the texts that were changed.
+    changed: Vec<Vec<Step>>,
 }
 
 impl Replacer<'_> {
@@ -199,31 +205,56 @@ impl Replacer<'_> {
         }
     }
 
-    fn recursively(&self, value: &mut Value, levels: usize, budget: &mut Budget) -> Result<(), RenderError> {
+    fn recursively(&mut self, value: &mut Value, levels: usize, budget: &mut Budget) -> Result<(), RenderError> {
         let Some(below) = levels.checked_sub(1) else {
             return Ok(());
         };
-        let each = |value: &mut Value| match value {
-            Value::String(text) => self.replace(text, budget),
-            Value::Array(_) | Value::Object(_) => self.recursively(value, below, budget),
-            _ => Ok(()),
+        let mut each = |step: Step, value: &mut Value| {
+            self.way.push(step);
+            let result = match value {
+                Value::String(text) => self.replace(text, budget),
+                Value::Array(_) | Value::Object(_) => self.recursively(value, below, budget),
+                _ => Ok(()),
+            };
+            self.way.pop();
+            result
         };
         match value {
-            Value::Array(items) => items.iter_mut().try_for_each(each),
-            Value::Object(map) => map.values_mut().try_for_each(each),
+            Value::Array(items) => {
+                let mut items = items.iter_mut().enumerate();
+                items.try_for_each(|(index, item)| each(Step::Index(index), item))
+            }
+            Value::Object(map) => map
+                .iter_mut()
+                .try_for_each(|(key, value)| each(Step::Key(key.clone()), value)),
             _ => Ok(()),
         }
     }
 
+    fn find(&self, target: &str, from: usize) -> Result<Option<(usize, usize)>, RenderError> {
+        if from > target.len() {
+            return Ok(None);
+        }
+        let found = self.compiled.find_from(target, from, self.steps);
+        found.map_err(|error| self.context.unknown(format!("{}: {error}", self.pattern)))
+    }
+
     /// Replaces every match. The value goes in letter by letter: a backslash in a password is a backslash.
-    fn replace(&self, target: &mut String, budget: &mut Budget) -> Result<(), RenderError> {
+    fn replace(&mut self, target: &mut String, budget: &mut Budget) -> Result<(), RenderError> {
         let mut replaced = String::new();
         let mut end = 0;
-        for found in self.regex.find_iter(target) {
-            let found = found.map_err(|error| self.context.unknown(error.to_string()))?;
-            replaced.push_str(target.get(end..found.start()).unwrap_or_default());
+        let mut from = 0;
+        while let Some((start, stop)) = self.find(target, from)? {
+            replaced.push_str(target.get(end..start).unwrap_or_default());
             replaced.push_str(&self.text);
-            end = found.end();
+            end = stop;
+            // After a match of nothing the next one begins a character further on.
+            let next = target.get(stop..).and_then(|rest| rest.chars().next());
+            from = match next {
+                Some(next) if stop == start => stop + next.len_utf8(),
+                None if stop == start => target.len() + 1,
+                _ => stop,
+            };
             if replaced.len() > LONGEST_TEXT {
                 return Err(self
                     .context
@@ -234,8 +265,9 @@ impl Replacer<'_> {
             return Ok(());
         }
         replaced.push_str(target.get(end..).unwrap_or_default());
-        budget.spend(replaced.len() / 16, self.context.document)?;
+        budget.spend(replaced.len(), self.context.document)?;
         *target = replaced;
+        self.changed.push(self.way.clone());
         Ok(())
     }
 }

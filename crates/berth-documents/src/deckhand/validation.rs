@@ -1,18 +1,22 @@
 //! Validation of rendered documents by `DataSchema` documents, and what `ValidationPolicy` documents make of it.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
-use jsonschema::{Draft, Validator};
+use jsonschema::{Draft, Keyword, PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Value, json};
 
 use crate::deckhand::{
     document::{DeckhandDocument, Identity},
     form::{DATA_SCHEMA, VALIDATION_POLICY, without_version},
+    path::Step,
+    pattern::{Pattern, Patterns, Steps},
     render::RenderedDocument,
+    secrets::SecretPaths,
 };
 
 /// The name under which the result of schema validation is filed.
@@ -54,7 +58,80 @@ impl fmt::Display for Violation {
 /// Compiled `DataSchema` documents.
 #[derive(Debug, Default)]
 pub struct DataSchemas {
-    by_schema: HashMap<String, (Arc<Identity>, Validator)>,
+    by_schema: HashMap<String, Schema>,
+    /// What all patterns of all schemas may cost. These schemas are for one validation.
+    steps: Arc<Steps>,
+}
+
+/// One compiled schema.
+#[derive(Debug)]
+struct Schema {
+    identity: Arc<Identity>,
+    validator: Validator,
+    /// Whether nothing of the schema may be told.
+    is_secret: bool,
+}
+
+impl Schema {
+    /// What is wrong, without anything of what is secret.
+    fn violation(&self, rendered: &RenderedDocument, error: &ValidationError<'_>) -> Violation {
+        let pointer = error.instance_path().as_str();
+        let secrets = rendered.secret_paths();
+        let (way, secrets) = visible(pointer, &rendered.data, secrets);
+        let message = if secrets.is_whole() {
+            "the value, which is secret, does not meet the schema".to_owned()
+        } else if self.is_secret {
+            "the value does not meet the schema, which is secret".to_owned()
+        } else if let ValidationErrorKind::Custom { message, .. } = error.kind() {
+            // A pattern of ours does not know whether its text may be told.
+            let value = if secrets.is_none() {
+                error.instance().to_string()
+            } else {
+                "the value".to_owned()
+            };
+            format!("{value} {message}")
+        } else if secrets.is_none() {
+            error.to_string()
+        } else {
+            error.masked_with("the value").to_string()
+        };
+        Violation {
+            document: Arc::clone(rendered.document.identity()),
+            schema: Some(Arc::clone(&self.identity)),
+            path: place(way),
+            schema_path: if self.is_secret {
+                String::new()
+            } else {
+                dotted(error.schema_path().as_str())
+            },
+            message,
+        }
+    }
+}
+
+/// The part of a JSON pointer that may be told, and what is secret of the value there: the way ends where a secret begins.
+fn visible<'a>(pointer: &'a str, data: &Value, mut secrets: SecretPaths) -> (&'a str, SecretPaths) {
+    let mut value = Some(data);
+    let mut told = 0;
+    for part in pointer.split('/').skip(1) {
+        if secrets.is_whole() {
+            break;
+        }
+        let key = part.replace("~1", "/").replace("~0", "~");
+        let step = match (value, key.parse()) {
+            (Some(Value::Array(items)), Ok(index)) => {
+                value = items.get(index);
+                Step::Index(index)
+            }
+            (inside, _) => {
+                value = inside.and_then(|inside| inside.get(&key));
+                Step::Key(key)
+            }
+        };
+        secrets = secrets.at(&[step]);
+        told += 1 + part.len();
+    }
+    (pointer.get(..told).unwrap_or(pointer), secrets)
 }
 
 impl DataSchemas {
@@ -66,15 +143,27 @@ impl DataSchemas {
     pub fn compile<'a>(documents: impl IntoIterator<Item = &'a Arc<DeckhandDocument>>) -> (Self, Vec<Violation>) {
         let mut schemas = Self::default();
         let mut violations = Vec::new();
+        let patterns = Arc::default();
         for document in documents {
             if without_version(document.schema()) != DATA_SCHEMA {
                 continue;
             }
-            match compile(document.data()) {
+            match compile(document.data(), &patterns, &schemas.steps) {
                 Ok(validator) => {
-                    let entry = (Arc::clone(document.identity()), validator);
-                    schemas.by_schema.insert(document.name().to_owned(), entry);
+                    let schema = Schema {
+                        identity: Arc::clone(document.identity()),
+                        validator,
+                        is_secret: document.is_encrypted(),
+                    };
+                    schemas.by_schema.insert(document.name().to_owned(), schema);
                 }
+                Err(_) if document.is_encrypted() => violations.push(Violation {
+                    document: Arc::clone(document.identity()),
+                    schema: None,
+                    path: ".data".to_owned(),
+                    schema_path: String::new(),
+                    message: "the data, which is secret, is not a JSON Schema".to_owned(),
+                }),
                 Err((path, message)) => violations.push(Violation {
                     document: Arc::clone(document.identity()),
                     schema: None,
@@ -100,47 +189,124 @@ impl DataSchemas {
                 message: "the value is not of type 'string'".to_owned(),
             });
         }
-        let Some((schema, validator)) = self.by_schema.get(document.schema()) else {
-            return violations;
-        };
-        // Substituted values are secrets more often than not.
-        let secret = document.is_encrypted() || !document.substitutions().is_empty();
-        violations.extend(validator.iter_errors(&rendered.data).map(|error| Violation {
-            document: Arc::clone(document.identity()),
-            schema: Some(Arc::clone(schema)),
-            path: place(error.instance_path().as_str()),
-            schema_path: dotted(error.schema_path().as_str()),
-            message: if secret {
-                error.masked_with("the value").to_string()
-            } else {
-                error.to_string()
-            },
-        }));
+        if let Some(schema) = self.by_schema.get(document.schema()) {
+            let errors = schema.validator.iter_errors(&rendered.data);
+            violations.extend(errors.map(|error| schema.violation(rendered, &error)));
+        }
         violations
     }
 
     /// The result for all rendered documents.
     pub fn validate_all(&self, rendered: &[RenderedDocument]) -> Vec<Violation> {
-        rendered.iter().flat_map(|document| self.validate(document)).collect()
+        let mut violations = Vec::new();
+        for document in rendered {
+            violations.extend(self.validate(document));
+            // What is said after this would only be that nothing can be said.
+            if self.steps.are_used_up() {
+                break;
+            }
+        }
+        violations
     }
 }
 
-fn compile(schema: &Value) -> Result<Validator, (String, String)> {
-    let wrong = |error: jsonschema::ValidationError<'_>| (error.instance_path().as_str().to_owned(), error.to_string());
+fn compile(schema: &Value, patterns: &Arc<Mutex<Patterns>>, steps: &Arc<Steps>) -> Result<Validator, (String, String)> {
+    let wrong = |error: ValidationError<'_>| (error.instance_path().as_str().to_owned(), error.to_string());
+    let (patterns, steps) = (Arc::clone(patterns), Arc::clone(steps));
+    let options = jsonschema::options()
+        .offline()
+        .with_keyword("pattern", move |_, value, _| pattern_keyword(value, &patterns, &steps));
+    // What is left are patterns for the keys of mappings.
+    let options = if key_patterns_are_linear(schema) {
+        options.with_pattern_options(PatternOptions::regex().size_limit(KEY_PATTERN_SIZE))
+    } else {
+        options.with_pattern_options(
+            PatternOptions::fancy_regex()
+                .backtrack_limit(KEY_PATTERN_STEPS)
+                .size_limit(KEY_PATTERN_SIZE),
+        )
+    };
     let declared = schema.get("$schema").and_then(Value::as_str);
     if declared.is_some_and(is_known_draft) {
-        return jsonschema::options().offline().build(schema).map_err(wrong);
+        return options.build(schema).map_err(wrong);
     }
     // Many documents name a draft that never was. What they mean is what Deckhand reads them by.
     let mut schema = schema.clone();
     if let Some(map) = schema.as_object_mut() {
         map.remove("$schema");
     }
-    jsonschema::options()
-        .offline()
-        .with_draft(Draft::Draft4)
-        .build(&schema)
-        .map_err(wrong)
+    options.with_draft(Draft::Draft4).build(&schema).map_err(wrong)
+}
+
+/// How many steps a pattern may take on one key of a mapping, where it needs backtracking. Keys are short.
+const KEY_PATTERN_STEPS: usize = 5000;
+/// How large a compiled pattern for keys may be, in bytes.
+const KEY_PATTERN_SIZE: usize = 1 << 20;
+
+/// Whether all patterns for the keys of mappings run in linear time.
+fn key_patterns_are_linear(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().all(|(key, value)| {
+            let own = (key == "patternProperties").then(|| value.as_object()).flatten();
+            let linear = |pattern: &String| translated(pattern).is_some_and(|it| regex::Regex::new(&it).is_ok());
+            own.is_none_or(|own| own.keys().all(linear)) && key_patterns_are_linear(value)
+        }),
+        Value::Array(items) => items.iter().all(key_patterns_are_linear),
+        _ => true,
+    }
+}
+
+/// A pattern of a schema in the spelling of the engine.
+fn translated(pattern: &str) -> Option<Cow<'_, str>> {
+    jsonschema_regex::to_rust_regex(pattern).ok()
+}
+
+fn pattern_keyword<'a>(
+    value: &'a Value,
+    patterns: &Mutex<Patterns>,
+    steps: &Arc<Steps>,
+) -> Result<Box<dyn for<'i> Keyword<'i>>, ValidationError<'a>> {
+    let written = value
+        .as_str()
+        .ok_or_else(|| ValidationError::custom(format!("{value} is not of type \"string\"")))?;
+    let wrong = || ValidationError::custom(format!("{value} is not a \"regex\""));
+    let spelled = translated(written).ok_or_else(wrong)?;
+    let mut patterns = patterns.lock().unwrap_or_else(PoisonError::into_inner);
+    let compiled = patterns.get_if_room(&spelled).ok_or_else(|| {
+        ValidationError::custom("the patterns of all schemas together are too large: use fewer of them".to_owned())
+    })?;
+    Ok(Box::new(PatternKeyword {
+        written: value.to_string(),
+        compiled: compiled.map_err(|_| wrong())?,
+        steps: Arc::clone(steps),
+    }))
+}
+
+/// The keyword `pattern`, which spends steps of a budget.
+struct PatternKeyword {
+    written: String,
+    compiled: Arc<Pattern>,
+    steps: Arc<Steps>,
+}
+
+impl<'i> Keyword<'i> for PatternKeyword {
+    fn validate(&self, instance: &'i Value) -> Result<(), ValidationError<'i>> {
+        let Some(text) = instance.as_str() else {
+            return Ok(());
+        };
+        match self.compiled.is_match(text, &self.steps) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(ValidationError::custom(format!("does not match {}", self.written))),
+            Err(error) => Err(ValidationError::custom(format!(
+                "is not known to match {}: {error}",
+                self.written
+            ))),
+        }
+    }
+
+    fn is_valid(&self, instance: &'i Value) -> bool {
+        self.validate(instance).is_ok()
+    }
 }
 
 fn is_known_draft(uri: &str) -> bool {

@@ -226,3 +226,24 @@ proptest! {
         prop_assert_eq!(read(&printed), [value], "{}", printed);
     }
 }
+
+#[test]
+fn deep_values_come_back() {
+    let deep = |value: Value| {
+        (0..40).fold(value, |inner, level| {
+            if level % 3 == 0 {
+                json!([inner, {"x": [1, "a: b", "two\nlines\n"]}])
+            } else {
+                json!({"k": inner, "": null})
+            }
+        })
+    };
+    for value in [
+        json!("text"),
+        json!("two\nlines\n"),
+        json!({"a": [], "b": {}, "'": "\"", "yes": "no", "\u{1}é": 1.5}),
+        json!({"k".repeat(2000): {"v".repeat(2000): [[["- x"]]]}}),
+    ] {
+        assert_eq!(read(&to_yaml(&deep(value.clone()))), [deep(value)]);
+    }
+}

@@ -352,12 +352,12 @@ impl<'a> Tree<'a> {
             }
             Pending::Merge => {
                 let span = node.span;
-                let merged = match &node.value {
+                let given = match &node.value {
                     Value::Seq(nodes) => nodes,
                     _ => std::slice::from_ref(&node),
                 };
-                merges.extend(merged.iter().filter_map(Node::as_map).cloned());
-                if let Some(wrong) = merged.iter().find(|node| node.as_map().is_none()) {
+                merges.extend(given.iter().filter_map(Node::as_map).cloned());
+                if let Some(wrong) = given.iter().find(|node| node.as_map().is_none()) {
                     self.findings.push(
                         Diagnostic::new(
                             &MERGE_KEY,

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use berth_documents::deckhand::{DeckhandDocument, RenderedDocument, Revision, deep_diff, diff, value_diff};
+use berth_documents::deckhand::{
+    DeckhandDocument, RedactionKey, RenderedDocument, Revision, deep_diff, diff, value_diff,
+};
 use serde_json::{Value, json};
 
 use crate::build::{Doc, doc};
@@ -18,8 +20,12 @@ fn rendered(documents: &[(&str, Doc)]) -> Filed<RenderedDocument> {
     filed(documents)
         .into_iter()
         .map(|(bucket, document)| {
-            let data = Arc::clone(document.data());
-            (bucket, RenderedDocument { document, data })
+            let rendered = RenderedDocument {
+                data: Arc::clone(document.data()),
+                secrets: Arc::default(),
+                document,
+            };
+            (bucket, rendered)
         })
         .collect()
 }
@@ -91,6 +97,7 @@ fn inside_of_buckets() {
             number: 4,
             documents: &after,
         },
+        &RedactionKey::new(&[1; 32]),
     )
     .to_json();
     assert_eq!(

@@ -120,7 +120,8 @@ fn duplicates_go_away_when_put_right() {
 #[test]
 fn room_that_comes_free_is_used() {
     let options = RenderOptions {
-        size_limit: 30,
+        size_limit: 3000,
+        size_factor: 0,
         ..RenderOptions::default()
     };
     let big = doc("site", "source", json!({"list": vec![1; 40]}));

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use berth_documents::deckhand::{
-    Change, DataSchemas, DeckhandDocument, Listing, Query, RenderErrors, RenderOptions, Rendered, RenderedDocument,
-    Renderer, View, diff, read_documents, redact, render,
+    Change, DataSchemas, DeckhandDocument, Listing, Query, RedactionKey, RenderErrors, RenderOptions, Rendered,
+    RenderedDocument, Renderer, SecretPaths, View, diff, read_documents, redact, render,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+
+static NONE: SecretPaths = SecretPaths::none();
 
 use crate::build::{Doc, doc, policy, read};
 
@@ -197,7 +199,7 @@ proptest! {
     fn any_json_is_read_or_refused(mut values in prop::collection::vec(any_document(), 0..4)) {
         for value in &values {
             if let Ok(document) = DeckhandDocument::from_json(value.clone()) {
-                let _ = redact(&document, document.data());
+                let _ = redact(&document, document.data(), &SecretPaths::none(), &RedactionKey::new(&[1; 32]));
                 prop_assert!(DeckhandDocument::from_json(document.to_json()).unwrap() == document);
             }
         }
@@ -218,7 +220,7 @@ proptest! {
     ) {
         if let Ok(query) = Query::parse(Listing::Documents, parameters) {
             let documents = read(documents);
-            let shown = query.apply(documents.clone(), |document| View { document, data: document.data(), bucket: "b", revision: 1 });
+            let shown = query.apply(documents.clone(), |document| View { document, data: document.data(), secrets: &NONE, bucket: "b", revision: 1 });
             prop_assert!(shown.len() <= documents.len());
         }
     }

@@ -1,7 +1,9 @@
-use berth_documents::deckhand::{Listing, Query, QueryError, View};
+use berth_documents::deckhand::{Listing, Query, QueryError, SecretPaths, View};
 use serde_json::json;
 
 use crate::build::{doc, read};
+
+static NONE: SecretPaths = SecretPaths::none();
 
 /// The names of the documents that a query shows.
 fn names(listing: Listing, parameters: &[(&str, &str)]) -> Vec<String> {
@@ -25,6 +27,7 @@ fn names(listing: Listing, parameters: &[(&str, &str)]) -> Vec<String> {
         .apply(entries, |((document, bucket), revision)| View {
             document,
             data: document.data(),
+            secrets: &NONE,
             bucket,
             revision: *revision,
         })

@@ -263,14 +263,15 @@ fn documents_that_double_each_other_hit_the_limit() {
     }
     let documents = read(documents.into_iter().chain([policy(&["site"])]));
     let options = RenderOptions {
-        size_limit: 100_000,
+        size_limit: 10_000_000,
+        size_factor: 0,
         ..RenderOptions::default()
     };
     let errors = render(&documents, options).unwrap_err();
     assert_eq!(
         errors.to_string(),
-        "Rendering document [example/Kind/v1, site] d15 would make the rendered documents larger than the limit of \
-         100000 values."
+        "Rendering document [example/Kind/v1, site] d12 would make the rendered documents larger than the limit of \
+         10000000 bytes."
     );
 }
 

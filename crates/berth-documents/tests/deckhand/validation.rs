@@ -66,7 +66,7 @@ fn secrets_are_not_shown() {
     let found = violations([asked, doc("site", "secret", json!({"a": "hunter2"})).encrypted()]);
     assert_eq!(
         found,
-        ["[example/Kind/v1, site] secret: .data.a: the value is not of type \"integer\""]
+        ["[example/Kind/v1, site] secret: .data: the value, which is secret, does not meet the schema"]
     );
 }
 

@@ -132,7 +132,7 @@ fn what_aliases_bring_in_is_limited_in_bytes() {
     ];
     for (shape, weight) in shapes {
         // As many as fit, in two levels so that the text is short.
-        let count = (EXPANSION as usize) / weight / 100 / 2;
+        let count = (64 << 20) / weight / 100 / 2;
         let text = format!(
             "a: &a {shape}\nb: &b [{}]\nc: [{}]\n",
             vec!["*a"; 100].join(","),
@@ -182,12 +182,12 @@ fn honest_aliases_are_read() {
 #[derive(Clone, Debug)]
 enum Part {
     Text(String, u16),
-    List(Vec<Part>),
-    Mapping(Vec<Part>),
+    List(Vec<Self>),
+    Mapping(Vec<Self>),
     /// An alias to one of the anchors before, by position.
     Alias(prop::sample::Index),
     /// A mapping that merges an anchor before, if it is a mapping.
-    Merge(prop::sample::Index, Box<Part>),
+    Merge(prop::sample::Index, Box<Self>),
 }
 
 fn parts() -> impl Strategy<Value = Part> {
@@ -230,7 +230,7 @@ fn size(value: &Value) -> usize {
 
 impl Writer {
     /// An alias, unless there is nothing to refer to or what it brings in would be too much for the test to hold.
-    fn alias(&mut self, at: &prop::sample::Index, wanted: impl Fn(&Value) -> bool) -> Option<(usize, Value)> {
+    fn alias(&mut self, at: prop::sample::Index, wanted: impl Fn(&Value) -> bool) -> Option<(usize, Value)> {
         let fitting: Vec<usize> = (0..self.values.len())
             .filter(|number| wanted(&self.values[*number]))
             .collect();
@@ -245,7 +245,7 @@ impl Writer {
 
     fn write(&mut self, part: &Part) -> Value {
         if let Part::Alias(at) = part {
-            return match self.alias(at, |_| true) {
+            return match self.alias(*at, |_| true) {
                 Some((number, value)) => {
                     let _ = write!(self.text, "*v{number} ");
                     value
@@ -288,7 +288,7 @@ impl Writer {
             Part::Merge(at, part) => {
                 self.text.push('{');
                 let mut map = Map::new();
-                if let Some((number, Value::Object(merged))) = self.alias(at, Value::is_object) {
+                if let Some((number, Value::Object(merged))) = self.alias(*at, Value::is_object) {
                     let _ = write!(self.text, "<<: *v{number} ,");
                     map = merged;
                 }

@@ -11,11 +11,12 @@ const PER_BYTE: u64 = 80;
 /// What looking for the end of brackets takes, where a key can stand.
 const BRACKETS: u64 = 15 << 20;
 
+const LENGTH: usize = 300_000;
+
 /// Texts of about 300 kB and the finding that each gives.
 fn texts() -> Vec<(&'static str, String, &'static [&'static str])> {
     let repeat = |part: &str, length: usize| part.repeat(length / part.len());
     let numbered = |count: usize, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
-    const LENGTH: usize = 300_000;
     vec![
         (
             "site",

@@ -46,6 +46,9 @@ pub enum ConfigdocsError {
          {LOCK_SECONDS} seconds"
     )]
     Locked,
+    /// Somebody has loaded something while the buffer was validated.
+    #[error("The buffer was changed while it was validated, and is not committed; commit again")]
+    BufferChanged,
     /// There is nothing to commit.
     #[error("There are no documents in the buffer to commit")]
     BufferEmpty,
@@ -93,7 +96,7 @@ impl ConfigdocsError {
             Self::ElsewhereToo { .. } => "Documents may not exist in more than one collection".to_owned(),
             Self::Unsuitable(_) => "Document(s) invalid syntax or otherwise unsuitable".to_owned(),
             Self::Locked => "Blocked by another process".to_owned(),
-            Self::BufferEmpty => "Unable to commit configuration documents".to_owned(),
+            Self::BufferEmpty | Self::BufferChanged => "Unable to commit configuration documents".to_owned(),
             Self::VersionNotFound { .. } => "This revision does not exist".to_owned(),
             Self::SameVersion => "Versions must be different for comparison".to_owned(),
             Self::NoDocuments { .. } => "No documents to retrieve".to_owned(),
@@ -116,7 +119,11 @@ impl ConfigdocsError {
     /// The HTTP status that says this.
     pub fn status(&self) -> u16 {
         match self {
-            Self::BufferNotEmpty { .. } | Self::ElsewhereToo { .. } | Self::Locked | Self::BufferEmpty => 409,
+            Self::BufferNotEmpty { .. }
+            | Self::ElsewhereToo { .. }
+            | Self::Locked
+            | Self::BufferEmpty
+            | Self::BufferChanged => 409,
             Self::EmptyCollection { .. } | Self::NothingNew { .. } | Self::Unsuitable(_) | Self::SameVersion => 400,
             Self::VersionNotFound { .. } | Self::NoDocuments { .. } => 404,
             Self::NotRendered(_) => 500,
@@ -126,7 +133,7 @@ impl ConfigdocsError {
 
     /// Whether the same request may go well later.
     pub fn retry(&self) -> bool {
-        matches!(self, Self::Locked | Self::BufferEmpty)
+        matches!(self, Self::Locked | Self::BufferEmpty | Self::BufferChanged)
             || matches!(self, Self::Repository(error) if error.status() >= 500)
     }
 }

@@ -135,7 +135,8 @@ async fn show(State(state): State<ApiState>, Path(node): Path<String>) -> Result
             let resolver = site.resolver();
             let subject = resolver.subject(&node).filter(|subject| subject.is_declared());
             subject.map(|subject| {
-                let resolution = resolver.resolve(subject);
+                let mut resolution = resolver.resolve(subject);
+                resolution.labels.retain(|label| !site.hides(label.span));
                 berth_workflow::declared(&resolver, &resolution, workflow.options().dynamic).labels
             })
         }

@@ -8,7 +8,7 @@ use axum::{
     routing::MethodFilter,
 };
 use berth_documents::deckhand::{Listing, Query};
-use berth_repository::{BufferMode, CommitOptions, ConfigdocsError, Error, LoadOptions, Version, read_documents};
+use berth_repository::{BufferMode, CommitOptions, ConfigdocsError, Error, LoadOptions, Version};
 use serde_json::Value;
 
 use super::{
@@ -235,7 +235,8 @@ async fn load(
             "Content Length is 0 or not specified",
         ));
     }
-    let documents = read_documents(&text).map_err(|error| ConfigdocsError::Unsuitable(Box::new(error)))?;
+    let documents = state.repository.read_documents(text).await;
+    let documents = documents.map_err(|error| ConfigdocsError::Unsuitable(Box::new(error)))?;
     let options = LoadOptions { mode, empty_collection };
     let loaded = state
         .configdocs

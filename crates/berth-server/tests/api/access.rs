@@ -12,13 +12,13 @@ use crate::fixture::{LAYERS, Reply, Served, YAML, document, secret};
 /// The first second of the fixture's clock.
 const NOW: Timestamp = Timestamp(1_772_366_400);
 
-struct Tokens {
+pub(crate) struct Tokens {
     _folder: tempfile::TempDir,
-    store: Arc<TokenStore>,
+    pub(crate) store: Arc<TokenStore>,
 }
 
 impl Tokens {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = TokenStore::open(folder.path().join("tokens.json")).unwrap();
         Self {
@@ -39,12 +39,12 @@ impl Tokens {
         other.create(new, NOW).unwrap().secret.reveal().to_owned()
     }
 
-    fn role(&self, role: Role) -> String {
+    pub(crate) fn role(&self, role: Role) -> String {
         self.make(TokenScope::Role(role))
     }
 }
 
-async fn ask(api: &Served, token: Option<&str>, method: &str, path: &str, body: Option<&str>) -> Reply {
+pub(crate) async fn ask(api: &Served, token: Option<&str>, method: &str, path: &str, body: Option<&str>) -> Reply {
     let bearer = token.map(|token| format!("Bearer {token}"));
     let mut headers = vec![("Content-Type", YAML)];
     headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));

@@ -11,7 +11,7 @@ use std::{
 };
 
 use berth_listen::{ListenOptions, Server};
-use berth_repository::{Repository, SiteRules, read_values};
+use berth_repository::{DocumentRules, Repository, SiteRules, read_values};
 use berth_server::{Api, ApiLimits, ApiState, Auth};
 use berth_store::{SealingKey, SealingKeys};
 use serde_json::Value;
@@ -77,12 +77,29 @@ impl Served {
     }
 
     async fn start(database: String, folder: Option<tempfile::TempDir>, limits: ApiLimits, auth: Auth) -> Self {
+        Self::start_with(database, folder, limits, auth, Arc::new(SiteRules::default())).await
+    }
+
+    /// With rules of the test's own for commits.
+    pub(crate) async fn with_rules(rules: Arc<dyn DocumentRules>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = format!("sqlite:{}", folder.path().join("berth.db").display());
+        Self::start_with(database, Some(folder), ApiLimits::default(), Auth::None, rules).await
+    }
+
+    async fn start_with(
+        database: String,
+        folder: Option<tempfile::TempDir>,
+        limits: ApiLimits,
+        auth: Auth,
+        rules: Arc<dyn DocumentRules>,
+    ) -> Self {
         let keys = SealingKeys::new(vec![SealingKey::new(&[7; 32]).unwrap()]);
         let store = berth_store::open(&database, keys).await.unwrap();
         let (time, number) = (AtomicI64::new(1_772_366_400_000_000), AtomicI64::new(1));
         let state = ApiState::new(
             Arc::new(Repository::new(store)),
-            Arc::new(SiteRules::default()),
+            rules,
             auth,
             Arc::new(move || time.fetch_add(1, Ordering::Relaxed)),
             Arc::new(move || format!("request-{}", number.fetch_add(1, Ordering::Relaxed))),

@@ -28,7 +28,11 @@ mod rendering;
 #[cfg(test)]
 mod routes;
 #[cfg(test)]
+mod secrets;
+#[cfg(test)]
 mod sites;
+#[cfg(test)]
+mod slow;
 #[cfg(test)]
 mod staging;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     args::ApplyArgs,
     database::{self, IfMissing},
-    documents::{self, Documents, Shown, Written, changes},
+    documents::{self, Documents, Written, changes},
     exit::Exit,
     failure::Failure,
     output::Printer,
@@ -35,15 +35,15 @@ pub(crate) fn run(
             bucket: Some(args.bucket.clone()),
             dry_run: true,
             revision: None,
-            changes: changes(&[], &incoming.redacted()),
+            changes: changes(&[], &incoming.values()),
         }
     } else {
         database::wait(async {
             let documents = Documents::open(&args.repository, IfMissing::Create, clock).await?;
             let latest = documents.latest().await?;
-            let mut before = documents.documents(latest, Shown::default()).await?;
+            let mut before = documents.to_compare(latest, &incoming).await?;
             before.retain(|it| it.pointer("/status/bucket").and_then(Value::as_str) == Some(&args.bucket));
-            let changes = changes(&before, &incoming.redacted());
+            let changes = changes(&before, &incoming.values());
             let revision = if changes.is_empty() || args.dry_run {
                 latest
             } else {

@@ -9,7 +9,7 @@ use std::{
 
 use berth_documents::{
     Diagnostic, Document, Envelope, Severity, Sources,
-    deckhand::{DeckhandDocument, Identity, redact},
+    deckhand::{DeckhandDocument, Identity},
     emit, to_deckhand,
 };
 use serde_json::Value;
@@ -29,16 +29,19 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// As they are shown to those who may not see secrets.
-    pub(crate) fn redacted(&self) -> Vec<Value> {
-        let documents = self.documents.iter();
-        documents.map(|document| redact(document, document.data())).collect()
+    /// As values, with the secrets in them.
+    pub(crate) fn values(&self) -> Vec<Value> {
+        self.documents.iter().map(|document| document.to_json()).collect()
+    }
+
+    /// Whether there is a secret among them.
+    pub(crate) fn has_secrets(&self) -> bool {
+        self.documents.iter().any(|document| document.is_encrypted())
     }
 
     /// As one text, with the secrets in it.
     pub(crate) fn text(&self) -> String {
-        let values: Vec<Value> = self.documents.iter().map(|document| document.to_json()).collect();
-        emit::to_yaml_documents(&values)
+        emit::to_yaml_documents(&self.values())
     }
 }
 

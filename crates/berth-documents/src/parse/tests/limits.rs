@@ -126,8 +126,7 @@ fn brackets_where_a_key_can_stand_end() {
         let findings = found(&text);
         assert!(
             matches!(&findings[..], [one] if one.starts_with("yaml-syntax")),
-            "{:.20} {findings:?}",
-            text
+            "{text:.20} {findings:?}"
         );
     }
     for text in [
@@ -136,7 +135,7 @@ fn brackets_where_a_key_can_stand_end() {
         format!("x: |\n  [{long}]\nz: '[{long}'"),
         format!("x: &x 1\nz:\n{}", "- [*x, {a: *x}]\n- [a, 'b]']\n".repeat(20_000)),
     ] {
-        assert_eq!(found(&text), [""; 0], "{:.20}", text);
+        assert_eq!(found(&text), [""; 0], "{text:.20}");
     }
     // What is wrong inside brackets is said, however long the rest is.
     assert_eq!(found(&format!("- [a, b: c: d]\n- [{long}]")), ["yaml-syntax 1:11"]);

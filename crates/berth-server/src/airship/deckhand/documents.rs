@@ -8,7 +8,7 @@ use axum::{
     routing::MethodFilter,
 };
 use berth_documents::deckhand::{Listing, Query};
-use berth_repository::{Error, FiledDocument, Secrets, read_documents};
+use berth_repository::{Error, FiledDocument, Secrets};
 use berth_store::Write;
 use serde_json::{Value, json};
 
@@ -152,7 +152,7 @@ async fn put_bucket(
     parameters: Parameters,
     YamlBody(text): YamlBody,
 ) -> Result<YamlReply, Problem> {
-    let documents = read_documents(&text)?;
+    let documents = state.repository.read_documents(text).await?;
     let put = state
         .repository
         .put_bucket(&bucket, &documents, write(&state, &parameters)?)

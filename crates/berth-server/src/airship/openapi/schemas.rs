@@ -56,7 +56,16 @@ fn documents() -> Value {
                 "status": {
                     "description": "Where it is filed; in replies only.",
                     "type": "object",
-                    "properties": {"bucket": {"type": "string"}, "revision": {"type": "integer"}},
+                    "properties": {
+                        "bucket": {"type": "string"},
+                        "revision": {"type": "integer"},
+                        "secretPaths": {
+                            "description": "Which parts of the data are secret. Keyed hashes stand for them unless \
+                                            they are asked for in cleartext by those who may see them.",
+                            "type": "array",
+                            "items": {"type": "string"},
+                        },
+                    },
                 },
             },
         },

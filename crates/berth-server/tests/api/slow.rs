@@ -1,0 +1,116 @@
+//! Documents that take long to validate: everybody else goes on.
+
+use std::sync::{Arc, Mutex, mpsc};
+
+use berth_repository::{DocumentRules, FiledDocument, ValidationMessage};
+use tokio::sync::Notify;
+
+use crate::fixture::{LAYERS, Served, document};
+
+/// A schema whose pattern never comes to an end, and a document with texts for it.
+fn slow() -> String {
+    let texts = vec![format!("{}c", "a".repeat(60)); 100].join(", ");
+    format!(
+        "---\nschema: deckhand/DataSchema/v1\nmetadata: {{schema: metadata/Control/v1, name: example/Kind/v1}}\n\
+         data: {{properties: {{texts: {{items: {{pattern: '^((a+)(?!x))+b$'}}}}}}}}\n{}",
+        document("slow", "site", &format!("{{texts: [{texts}]}}"))
+    )
+}
+
+/// One thread serves everything here, so that nothing is answered while it is busy with something else.
+#[tokio::test]
+async fn a_slow_validation_keeps_nobody_waiting() {
+    let api = Arc::new(Served::sqlite().await);
+    api.put("mop", &format!("{LAYERS}{}", document("a", "site", "{n: 1}")))
+        .await
+        .expect(200);
+    let writing = tokio::spawn({
+        let api = Arc::clone(&api);
+        async move { api.put("other", &slow()).await }
+    });
+    // The revision is there before it is validated.
+    while api.get("revisions").await.expect(200).yaml()["count"] != 2 {
+        tokio::task::yield_now().await;
+    }
+    let rendering = tokio::spawn({
+        let api = Arc::clone(&api);
+        async move { api.get("revisions/2/rendered-documents").await }
+    });
+    api.send("GET", "/health", &[], None).await.expect(204);
+    assert_eq!(
+        api.get("revisions/1/rendered-documents").await.expect(200).names(),
+        ["layers", "a"]
+    );
+    assert!(!writing.is_finished() && !rendering.is_finished(), "both still run");
+    let written = writing.await.unwrap().expect(200);
+    assert_eq!(written.names().len(), 2);
+    let refused = rendering.await.unwrap().expect(400);
+    assert!(
+        refused.body.contains("all patterns together take too long"),
+        "{}",
+        refused.body
+    );
+}
+
+/// Rules that say when they are asked, and answer when they are told to.
+#[derive(Debug)]
+struct Waiting {
+    asked: Arc<Notify>,
+    answer: Mutex<mpsc::Receiver<()>>,
+}
+
+impl DocumentRules for Waiting {
+    fn check(&self, _: &[FiledDocument]) -> Vec<ValidationMessage> {
+        self.asked.notify_one();
+        let _ = self.answer.lock().unwrap().recv();
+        Vec::new()
+    }
+}
+
+#[tokio::test]
+async fn a_commit_that_is_validated_holds_no_lock() {
+    let asked = Arc::new(Notify::new());
+    let (answer, waiting) = mpsc::channel();
+    let rules = Waiting {
+        asked: Arc::clone(&asked),
+        answer: Mutex::new(waiting),
+    };
+    let api = Arc::new(Served::with_rules(Arc::new(rules)).await);
+    api.post(
+        "configdocs/one",
+        &format!("{LAYERS}{}", document("a", "site", "{n: 1}")),
+    )
+    .await
+    .expect(201);
+    let commit = || {
+        let api = Arc::clone(&api);
+        tokio::spawn(async move { api.post("commitconfigdocs", "").await })
+    };
+    let first = commit();
+    asked.notified().await;
+    api.send("GET", "/health", &[], None).await.expect(204);
+    api.post("configdocs/two?buffermode=append", &document("b", "site", "{n: 1}"))
+        .await
+        .expect(201);
+    assert_eq!(
+        api.get("revisions/2/rendered-documents")
+            .await
+            .expect(200)
+            .names()
+            .len(),
+        3
+    );
+    assert!(!first.is_finished());
+    answer.send(()).unwrap();
+    // What was validated is not the buffer any more.
+    let changed = first.await.unwrap().expect(409);
+    assert!(
+        changed.body.contains("changed while it was validated"),
+        "{}",
+        changed.body
+    );
+    let second = commit();
+    asked.notified().await;
+    answer.send(()).unwrap();
+    second.await.unwrap().expect(200);
+}
