@@ -770,7 +770,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__apply)
-            opts="-f -o -h --filename --bucket --dry-run --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-f -o -h --filename --bucket --dry-run --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -805,6 +805,10 @@ _berth() {
                     return 0
                     ;;
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -904,7 +908,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__configdocs__subcmd__commit)
-            opts="-o -h --force --dry-run --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --force --dry-run --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -927,6 +931,10 @@ _berth() {
                     return 0
                     ;;
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1052,7 +1060,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__configdocs__subcmd__load)
-            opts="-f -o -h --filename --append --replace --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-f -o -h --filename --append --replace --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1086,6 +1094,10 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --database-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --sealing-key-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1110,7 +1122,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__configdocs__subcmd__show)
-            opts="-o -h --version --cleartext --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --version --cleartext --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1140,6 +1152,10 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --database-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --sealing-key-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1164,7 +1180,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__configdocs__subcmd__status)
-            opts="-o -h --versions --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --versions --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1194,6 +1210,10 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --database-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --sealing-key-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1218,7 +1238,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__configdocs__subcmd__versions)
-            opts="-o -h --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1241,6 +1261,10 @@ _berth() {
                     return 0
                     ;;
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1268,7 +1292,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__controller)
-            opts="-f -h --mode --approve --no-adoption --site --filename --database --sealing-key-file --sealing-key --no-dynamic-labels --admission --admission-failure --admission-listen --tls-cert --tls-key --allow-mass-removal --take-over --health-listen --no-leader-election --lease-namespace --lease-duration --identity --flavour --kubeconfig --context --log-format --log-level --help"
+            opts="-f -h --mode --approve --no-adoption --site --filename --database --database-file --sealing-key-file --sealing-key --no-dynamic-labels --admission --admission-failure --admission-listen --tls-cert --tls-key --admission-client-ca --allow-mass-removal --take-over --health-listen --max-connections --max-connections-per-address --max-streams --max-body-memory --no-leader-election --lease-namespace --lease-duration --identity --flavour --kubeconfig --context --log-format --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1291,6 +1315,10 @@ _berth() {
                     return 0
                     ;;
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1322,7 +1350,27 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --admission-client-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --health-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-connections)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-connections-per-address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-streams)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-body-memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1404,7 +1452,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__diff)
-            opts="-o -h --pool --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --flavour --output --help"
+            opts="-o -h --pool --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --flavour --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1431,6 +1479,10 @@ _berth() {
                     return 0
                     ;;
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3132,7 +3184,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__ignition__subcmd__server)
-            opts="-f -h --site --filename --from-cluster --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --announce-to --log-format --log-level --flavour --cluster-kubeconfig --cluster-context --help"
+            opts="-f -h --site --filename --from-cluster --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --announce-to --max-connections --max-connections-per-address --max-streams --max-body-memory --log-format --log-level --flavour --cluster-kubeconfig --cluster-context --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3179,6 +3231,22 @@ _berth() {
                     return 0
                     ;;
                 --announce-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-connections)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-connections-per-address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-streams)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-body-memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4362,7 +4430,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__revisions)
-            opts="-o -h --tag --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --tag --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4392,6 +4460,10 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --database-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --sealing-key-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4416,7 +4488,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__rollback)
-            opts="-o -h --dry-run --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --dry-run --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4439,6 +4511,10 @@ _berth() {
                     return 0
                     ;;
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4602,7 +4678,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__serve)
-            opts="-f -h --listen --auth --no-cluster --strategy --protect --no-site-action-needed --all-or-nothing --deployment-configuration --no-dynamic-labels --any-filter-label --concurrency --lease-duration --identity --admission-listen --admission-cert --admission-key --database --sealing-key-file --sealing-key --site --filename --from-cluster --cluster-kubeconfig --cluster-context --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --announce-to --log-format --log-level --flavour --help"
+            opts="-f -h --listen --plain-http --auth --no-cluster --strategy --protect --no-site-action-needed --all-or-nothing --deployment-configuration --no-dynamic-labels --any-filter-label --concurrency --lease-duration --identity --admission-listen --admission-cert --admission-key --admission-client-ca --database --database-file --sealing-key-file --sealing-key --site --filename --from-cluster --cluster-kubeconfig --cluster-context --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --announce-to --max-connections --max-connections-per-address --max-streams --max-body-memory --log-format --log-level --flavour --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4652,7 +4728,15 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --admission-client-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4713,6 +4797,22 @@ _berth() {
                     return 0
                     ;;
                 --announce-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-connections)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-connections-per-address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-streams)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-body-memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6044,7 +6144,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__show)
-            opts="-o -h --rendered --bucket --cleartext --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --rendered --bucket --cleartext --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6071,6 +6171,10 @@ _berth() {
                     return 0
                     ;;
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6154,7 +6258,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__site__subcmd__action__subcmd__record)
-            opts="-o -h --revision --failure --name --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --revision --failure --name --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6185,6 +6289,10 @@ _berth() {
                     return 0
                     ;;
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6294,13 +6402,17 @@ _berth() {
             return 0
             ;;
         berth__subcmd__store__subcmd__backup)
-            opts="-o -h --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6328,13 +6440,17 @@ _berth() {
             return 0
             ;;
         berth__subcmd__store__subcmd__check)
-            opts="-o -h --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6362,13 +6478,17 @@ _berth() {
             return 0
             ;;
         berth__subcmd__store__subcmd__compact)
-            opts="-o -h --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6466,7 +6586,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__tag)
-            opts="-o -h --data --delete --server --server-ca --token-file --token --database --sealing-key-file --sealing-key --output --help"
+            opts="-o -h --data --delete --server --server-ca --token-file --token --database --database-file --sealing-key-file --sealing-key --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6493,6 +6613,10 @@ _berth() {
                     return 0
                     ;;
                 --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -143,6 +143,7 @@ complete -c berth -n "__fish_berth_using_subcommand diff" -l server-ca -d 'Certi
 complete -c berth -n "__fish_berth_using_subcommand diff" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand diff" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand diff" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand diff" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand diff" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand diff" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand diff" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
@@ -160,6 +161,7 @@ complete -c berth -n "__fish_berth_using_subcommand apply" -l server-ca -d 'Cert
 complete -c berth -n "__fish_berth_using_subcommand apply" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand apply" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand apply" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand apply" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand apply" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand apply" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand apply" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -175,6 +177,7 @@ complete -c berth -n "__fish_berth_using_subcommand revisions" -l server-ca -d '
 complete -c berth -n "__fish_berth_using_subcommand revisions" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand revisions" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand revisions" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand revisions" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand revisions" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand revisions" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand revisions" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -189,6 +192,7 @@ complete -c berth -n "__fish_berth_using_subcommand show" -l server-ca -d 'Certi
 complete -c berth -n "__fish_berth_using_subcommand show" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand show" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand show" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand show" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand show" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand show" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand show" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -204,6 +208,7 @@ complete -c berth -n "__fish_berth_using_subcommand rollback" -l server-ca -d 'C
 complete -c berth -n "__fish_berth_using_subcommand rollback" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand rollback" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand rollback" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand rollback" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand rollback" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand rollback" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand rollback" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -219,6 +224,7 @@ complete -c berth -n "__fish_berth_using_subcommand tag" -l server-ca -d 'Certif
 complete -c berth -n "__fish_berth_using_subcommand tag" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand tag" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand tag" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand tag" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand tag" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand tag" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand tag" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -241,6 +247,7 @@ complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from load" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -257,6 +264,7 @@ complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from status" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -270,6 +278,7 @@ complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from commit" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -286,6 +295,7 @@ complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from show" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -300,6 +310,7 @@ complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand configdocs; and __fish_seen_subcommand_from versions" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -410,6 +421,7 @@ complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen
 complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l token-file -d 'File with the token that tells the server who asks; without it `BERTH_TOKEN` holds the token' -r -F
 complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l token -d 'The token itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand site-action; and __fish_seen_subcommand_from record" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -864,7 +876,9 @@ complete -c berth -n "__fish_berth_using_subcommand serve" -l identity -d 'Name 
 complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-listen -d 'Address and port of the admission webhook of the cluster, which the controllers of `berth install` answer too' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-cert -d 'The webhook\'s certificate, in PEM; read again when it changes' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-key -d 'The private key of the webhook\'s certificate, in PEM' -r -F
+complete -c berth -n "__fish_berth_using_subcommand serve" -l admission-client-ca -d 'Roots of client certificates, in PEM; reviews are then taken only from API servers that show one' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable' -r -F
@@ -878,6 +892,10 @@ complete -c berth -n "__fish_berth_using_subcommand serve" -l tokens -d 'File wi
 complete -c berth -n "__fish_berth_using_subcommand serve" -l os-image-url -d 'Image of the operating system, unless a machine config names another' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l kubeconfig -d 'Kubeconfig with which the machines\' kubelets ask for their certificate, added to every config' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l announce-to -d 'Cluster that is told when a machine fetches its config, so that its Node is there before it' -r -F
+complete -c berth -n "__fish_berth_using_subcommand serve" -l max-connections -d 'Connections at a time [default: 1024]' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l max-connections-per-address -d 'Connections at a time from one address; more where clients share one, as behind a proxy [default: 128]' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l max-streams -d 'Event streams at a time, of which one address may have a quarter [default: 256]' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l max-body-memory -d 'Memory for request bodies that have not been answered yet, in MiB; one address may use half of it [default: 256, the webhook 32]' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l log-format -d 'Form of the log' -r -f -a "plain\t'For people'
 json\t'One JSON object per line'"
 complete -c berth -n "__fish_berth_using_subcommand serve" -l log-level -d 'How much is logged' -r -f -a "error\t'What must be repaired'
@@ -886,6 +904,7 @@ info\t'Every config served, too'
 debug\t'Every step, too'"
 complete -c berth -n "__fish_berth_using_subcommand serve" -l flavour -d 'Whose kubelet and NodeRestriction rules hold; routes depend on it' -r -f -a "upstream\t'Kubernetes as released upstream'
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
+complete -c berth -n "__fish_berth_using_subcommand serve" -l plain-http -d 'Serve the API without TLS although --listen can be reached from elsewhere, or there is a certificate'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l no-cluster -d 'Serve documents alone, even where a cluster could be found'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l no-site-action-needed -d 'Take actions also before any revision took part in a site action'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l all-or-nothing -d 'Refuse actions while the committed documents have any error, also one that does not touch their nodes'
@@ -903,6 +922,10 @@ complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l tokens -
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l os-image-url -d 'Image of the operating system, unless a machine config names another' -r
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l kubeconfig -d 'Kubeconfig with which the machines\' kubelets ask for their certificate, added to every config' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l announce-to -d 'Cluster that is told when a machine fetches its config, so that its Node is there before it' -r -F
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l max-connections -d 'Connections at a time [default: 1024]' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l max-connections-per-address -d 'Connections at a time from one address; more where clients share one, as behind a proxy [default: 128]' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l max-streams -d 'Event streams at a time, of which one address may have a quarter [default: 256]' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l max-body-memory -d 'Memory for request bodies that have not been answered yet, in MiB; one address may use half of it [default: 256, the webhook 32]' -r
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l log-format -d 'Form of the log' -r -f -a "plain\t'For people'
 json\t'One JSON object per line'"
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l log-level -d 'How much is logged' -r -f -a "error\t'What must be repaired'
@@ -927,7 +950,7 @@ complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subco
 operator\t'Load and commit documents and relabel nodes, too'
 admin\t'See secrets and remove revisions, tags and tasks, too'"
 complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l bootstrap -d 'Lets the kubelet of this node join the cluster' -r
-complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l expires -d 'How long the token is good for: 24h, 7d; for ever when left out' -r
+complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l expires -d 'How long the token is good for: 24h, 7d; when left out 24h with --bootstrap, else for ever' -r
 complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l comment -d 'A word for people, shown in the list; the API\'s records name the holder by it' -r
 complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l token-file -d 'File that holds the tokens, hashed; a running server notices changes' -r -F
 complete -c berth -n "__fish_berth_using_subcommand token; and __fish_seen_subcommand_from create" -l kubeconfig -d 'The kubeconfig; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
@@ -1048,6 +1071,7 @@ complete -c berth -n "__fish_berth_using_subcommand store; and not __fish_seen_s
 complete -c berth -n "__fish_berth_using_subcommand store; and not __fish_seen_subcommand_from check backup compact help" -f -a "compact" -d 'Give unused space of the database back; no revision is lost'
 complete -c berth -n "__fish_berth_using_subcommand store; and not __fish_seen_subcommand_from check backup compact help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -1057,6 +1081,7 @@ yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -1066,6 +1091,7 @@ yaml\t'The same data as JSON'
 name\t'One name per line'"
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from backup" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from compact" -l database -d 'Database: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from compact" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from compact" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from compact" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand store; and __fish_seen_subcommand_from compact" -s o -l output -d 'Output format' -r -f -a "table\t'For people'
@@ -1158,6 +1184,7 @@ complete -c berth -n "__fish_berth_using_subcommand controller" -l mode -d 'What
 full\t'Rendering, rollout, drains and clean-up of rendered configs too, where no Machine Config Operator does them'"
 complete -c berth -n "__fish_berth_using_subcommand controller" -s f -l filename -l site -d 'File or folder with documents, for whose nodes Berths are kept; repeatable, and read again when it changes' -r -F
 complete -c berth -n "__fish_berth_using_subcommand controller" -l database -d 'Database for whose committed revision Berths are kept: `sqlite:PATH` or `postgres://USER@HOST/NAME`' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l database-file -d 'File with the address of the database, for one with a password' -r -F
 complete -c berth -n "__fish_berth_using_subcommand controller" -l sealing-key-file -d 'File with the key that seals encrypted documents; without it `BERTH_SEALING_KEY` holds the key' -r -F
 complete -c berth -n "__fish_berth_using_subcommand controller" -l sealing-key -d 'The key itself. Not for typing: other users of the machine would see it' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l admission -d 'How Nodes are checked when they come in' -r -f -a "policy\t'By admission policies, made from the cluster\'s rules and pools'
@@ -1168,7 +1195,12 @@ fail\t'It is kept out; Nodes that policies check are not, because these need nob
 complete -c berth -n "__fish_berth_using_subcommand controller" -l admission-listen -d 'Address and port of the webhook, which checks objects, and Nodes where policies cannot' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l tls-cert -d 'The webhook\'s certificate, in PEM; read again when it changes' -r -F
 complete -c berth -n "__fish_berth_using_subcommand controller" -l tls-key -d 'The private key of the certificate, in PEM' -r -F
+complete -c berth -n "__fish_berth_using_subcommand controller" -l admission-client-ca -d 'Roots of client certificates, in PEM; reviews are then taken only from API servers that show one' -r -F
 complete -c berth -n "__fish_berth_using_subcommand controller" -l health-listen -d 'Address and port of /healthz, /readyz and /metrics' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l max-connections -d 'Connections at a time [default: 1024]' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l max-connections-per-address -d 'Connections at a time from one address; more where clients share one, as behind a proxy [default: 128]' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l max-streams -d 'Event streams at a time, of which one address may have a quarter [default: 256]' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l max-body-memory -d 'Memory for request bodies that have not been answered yet, in MiB; one address may use half of it [default: 256, the webhook 32]' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l lease-namespace -d 'Namespace of the Lease' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l lease-duration -d 'How long a silent leader keeps the Lease' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l identity -d 'Name of this replica, unique among all; without it one is made up' -r
