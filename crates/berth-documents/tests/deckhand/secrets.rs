@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use berth_documents::deckhand::{
-    DataSchemas, RedactionKey, RenderOptions, RenderedDocument, Revision, canonical_json, deep_diff, redact, render,
+    DataSchemas, Listing, Query, RedactionKey, RenderOptions, RenderedDocument, Revision, View, canonical_json,
+    deep_diff, redact, render,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -312,4 +313,43 @@ proptest! {
             prop_assert!(!told.contains(SECRET), "{told}");
         }
     }
+}
+
+/// Whoever may write documents could find a secret by sorting guesses around it.
+#[test]
+fn secrets_give_no_order() {
+    let taker = |name: &str, from: &str| doc("site", name, json!({"n": name})).takes(from, ".", json!({"path": ".x"}));
+    let documents = rendered([
+        doc("site", "z", json!("z")).encrypted(),
+        doc("site", "a", json!("a")).encrypted(),
+        doc("site", "plain", json!("m")),
+        taker("t1", "z"),
+        taker("t2", "a"),
+        taker("t3", "plain"),
+    ]);
+    let sorted = |column: &str| -> Vec<String> {
+        let query = Query::parse(Listing::RenderedDocuments, [("sort", column)]).unwrap();
+        let shown = query.apply(documents.clone(), |it| View {
+            document: &it.document,
+            data: &it.data,
+            secrets: &it.secrets,
+            bucket: "b",
+            revision: 1,
+        });
+        shown.iter().map(|it| it.document.name().to_owned()).collect()
+    };
+    let takers = |names: Vec<String>| -> Vec<String> { names.into_iter().filter(|it| it.starts_with('t')).collect() };
+    let written = takers(documents.iter().map(|it| it.document.name().to_owned()).collect());
+    let without = |name: &str, mut names: Vec<String>| {
+        names.retain(|it| it != name);
+        names
+    };
+    let by_secret = takers(sorted("data.x"));
+    assert_eq!(without("t3", by_secret.clone()), without("t3", written.clone()));
+    assert_eq!(
+        by_secret.last().map(String::as_str),
+        Some("t3"),
+        "what is not secret is sorted"
+    );
+    assert_eq!(without("t3", takers(sorted("data"))), without("t3", written));
 }

@@ -114,3 +114,27 @@ async fn a_commit_that_is_validated_holds_no_lock() {
     answer.send(()).unwrap();
     second.await.unwrap().expect(200);
 }
+
+/// A text of 150 kB that 12,000 aliases repeat: 240 kB that once took 2 GB and ended the server.
+#[tokio::test]
+async fn an_upload_that_expands_is_refused_with_its_place() {
+    let api = Served::sqlite().await;
+    let bomb = format!(
+        "{}  text: &a {}\n  all:\n{}",
+        document("bomb", "site", ""),
+        "x".repeat(150_000),
+        "  - *a\n".repeat(12_000)
+    );
+    let refused = api.put("mop", &bomb).await.expect(400);
+    for told in [
+        "line 471, column 5",
+        "expand to far more than the file holds",
+        "write the values out",
+        "64 MiB",
+    ] {
+        assert!(refused.body.contains(told), "{told}: {:.600}", refused.body);
+    }
+    let staged = api.post("configdocs/one", &bomb).await.expect(400);
+    assert!(staged.body.contains("write the values out"), "{:.600}", staged.body);
+    assert_eq!(api.get("revisions").await.expect(200).yaml()["count"], 0);
+}
