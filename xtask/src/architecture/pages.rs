@@ -10,10 +10,13 @@ use crate::workspace::Workspace;
 /// Folders whose files are named by their path from the root, in backticks.
 const FOLDERS: &[&str] = &["crates/", "xtask/", "docs/", "examples/"];
 
-/// Links and file names in the project's pages that lead nowhere.
+/// The page whose tables name a test in the last cell of every row.
+const SECURITY: &str = "docs/security.md";
+
+/// Links and file names in the project's pages that lead nowhere, and tests that do not exist.
 pub fn page_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     let root = workspace.root();
-    let mut violations = Vec::new();
+    let mut violations = missing_tests(workspace)?;
     for folder in [".", "docs", "docs/decisions"].map(Path::new) {
         let mut pages = Vec::new();
         for entry in fs::read_dir(root.join(folder)).with_context(|| format!("cannot list {}", folder.display()))? {
@@ -42,6 +45,43 @@ pub fn page_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
         }
     }
     Ok(violations)
+}
+
+/// Tests that the page about security names and that no source file has.
+fn missing_tests(workspace: &Workspace) -> Result<Vec<Violation>> {
+    let page = workspace.root().join(SECURITY);
+    let page = fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
+    let mut sources = String::new();
+    for file in workspace.rust_files("crates")? {
+        let path = workspace.root().join(file);
+        sources.push_str(&fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?);
+    }
+    Ok(tests_named(&page)
+        .into_iter()
+        .filter(|(_, test)| !sources.contains(&format!("fn {test}(")))
+        .map(|(line, test)| Violation {
+            place: format!("{SECURITY}:{line}"),
+            message: format!("names the test {test}, which does not exist"),
+        })
+        .collect())
+}
+
+/// The names in the last cells of tables whose last column is `test`, with their lines.
+fn tests_named(page: &str) -> Vec<(usize, &str)> {
+    let mut tests = Vec::new();
+    let mut names_tests = false;
+    for (index, line) in page.lines().enumerate() {
+        let Some(row) = line.strip_suffix('|') else {
+            names_tests = false;
+            continue;
+        };
+        let cell = row.rsplit('|').next().unwrap_or_default().trim();
+        names_tests |= cell == "test";
+        if names_tests {
+            tests.extend(cell.split('`').skip(1).step_by(2).map(|test| (index + 1, test)));
+        }
+    }
+    tests
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -85,6 +125,13 @@ fn targets(text: &str) -> Vec<(usize, Target<'_>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tests_are_found_in_the_last_cells_of_their_tables() {
+        let page =
+            "| a | test |\n|---|---|\n| `x` | `one_holds`, `two_holds` |\n\n| a | b |\n|---|---|\n| x | `other` |\n";
+        assert_eq!(tests_named(page), [(3, "one_holds"), (3, "two_holds")]);
+    }
 
     #[test]
     fn files_and_links_are_found_and_placeholders_are_not() {
