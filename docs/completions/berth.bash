@@ -3492,7 +3492,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__install)
-            opts="-o -h --image --mode --namespace --replicas --approve --admission --admission-failure --flavour --database-secret --dry-run --kubeconfig --context --output --help"
+            opts="-o -h --image --mode --namespace --replicas --approve --admission --admission-failure --admission-client-ca --flavour --database-secret --dry-run --kubeconfig --context --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3520,6 +3520,10 @@ _berth() {
                     ;;
                 --admission-failure)
                     COMPREPLY=($(compgen -W "ignore fail" -- "${cur}"))
+                    return 0
+                    ;;
+                --admission-client-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --flavour)

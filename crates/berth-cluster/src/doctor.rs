@@ -213,6 +213,7 @@ async fn access(client: &Client, expected: &Expected, checks: &mut Checks) -> ku
         approve: expected.approve,
         admission: admission::way(&admission::arguments(client, expected).await?),
         certificate: None,
+        client_authority: None,
         failure: FailurePolicy::Ignore,
         flavour: None,
         pool_definitions: false,

@@ -76,6 +76,8 @@ pub struct InstallOptions {
     pub admission: Admission,
     /// What the webhook shows who it is with; without one there is no webhook.
     pub certificate: Option<Box<ServingCertificate>>,
+    /// Roots of client certificates, in PEM: reviews are then taken only from API servers that show one.
+    pub client_authority: Option<String>,
     /// What happens when the check cannot be made.
     pub failure: FailurePolicy,
     /// Whose kubelets these are; `None` leaves it to the documents.

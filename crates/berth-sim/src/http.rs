@@ -10,7 +10,7 @@ mod watching;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ async fn handle(cluster: &Cluster, address: &str, request: Request<Incoming>) ->
     if let Route::Version = route {
         return Ok(json_answer(200, &discovery::version()));
     }
-    let caller = caller(cluster, &parts.headers)?;
+    let caller = caller(cluster, &parts.uri, &parts.headers)?;
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let body = Limited::new(body, BODY_LIMIT)
         .collect()
@@ -111,10 +111,10 @@ async fn handle(cluster: &Cluster, address: &str, request: Request<Incoming>) ->
 }
 
 /// Who asks: by bearer token, and for administrators as whom they like.
-fn caller(cluster: &Cluster, headers: &HeaderMap) -> Result<Caller, Failure> {
+fn caller(cluster: &Cluster, uri: &Uri, headers: &HeaderMap) -> Result<Caller, Failure> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let identity = match text("authorization") {
-        None if could_be_a_web_page(headers) => Identity::anonymous(),
+        None if could_be_a_web_page(uri, headers) => Identity::anonymous(),
         None => cluster.without_token().unwrap_or_else(Identity::anonymous),
         Some(value) => value
             .strip_prefix("Bearer ")
@@ -148,13 +148,16 @@ fn caller(cluster: &Cluster, headers: &HeaderMap) -> Result<Caller, Failure> {
 }
 
 /// Browsers say where a page is from, and pages that pretend to be local are found by the host they ask for.
-fn could_be_a_web_page(headers: &HeaderMap) -> bool {
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-        .unwrap_or_default();
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    let local = ["127.0.0.1", "[::1]", "localhost"].contains(&name);
+fn could_be_a_web_page(uri: &Uri, headers: &HeaderMap) -> bool {
+    let is_local = |host: &str| {
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        ["127.0.0.1", "[::1]", "localhost"].contains(&name)
+    };
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let local = match (hosts.next().and_then(|host| host.to_str().ok()), hosts.next()) {
+        (Some(host), None) => is_local(host) && uri.authority().is_none_or(|authority| is_local(authority.as_str())),
+        _ => false,
+    };
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let foreign = site.is_some_and(|site| site != b"none" && site != b"same-origin");
     !local || foreign || headers.contains_key(header::ORIGIN)

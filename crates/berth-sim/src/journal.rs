@@ -3,7 +3,7 @@
 //! One table holds what is there. Changes are written in the order of their revisions, many in one transaction when many
 //! come at once, and a write is answered when its change is on disk.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt as _, path::Path, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use sqlx::{
@@ -21,8 +21,8 @@ const FILE: &str = "cluster.sqlite";
 /// Why the objects cannot be kept.
 #[derive(Clone, Debug, Error)]
 pub enum JournalError {
-    /// The folder cannot be made.
-    #[error("cannot make the folder {folder}")]
+    /// The folder cannot be made, or not written to.
+    #[error("cannot write to the folder {folder}")]
     Folder {
         /// The folder.
         folder: String,
@@ -77,9 +77,18 @@ impl Journal {
             file: file.clone(),
             source: Arc::new(source),
         };
+        // It has Secrets in it. SQLite gives the files beside it the same permissions.
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|source| JournalError::Folder {
+                folder: folder.display().to_string(),
+                source: Arc::new(source),
+            })?;
         let options = SqliteConnectOptions::new()
             .filename(&path)
-            .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(Duration::from_secs(5));

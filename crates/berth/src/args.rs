@@ -55,7 +55,7 @@ pub(crate) use self::{
         ConfigdocsStatusArgs, ConfigdocsVersionsArgs,
     },
     controller::{AdmissionName, ClusterArgs, ControllerArgs, ModeName, StatusArgs},
-    database::{DatabaseArgs, address_in, refuse_typed_password},
+    database::{DatabaseArgs, address_in, check_database},
     diff::DiffArgs,
     egress::{EgressArgs, EgressCommand, EgressPlanArgs, EgressVerifyArgs, Relabel},
     explain::ExplainArgs,

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::*;
+use super::{workloads::CLIENT_AUTHORITY, *};
 
 fn options() -> InstallOptions {
     InstallOptions {
@@ -15,6 +15,7 @@ fn options() -> InstallOptions {
             key: "k".to_owned(),
             authority: "a".to_owned(),
         })),
+        client_authority: None,
         failure: FailurePolicy::Ignore,
         flavour: None,
         pool_definitions: true,
@@ -180,6 +181,29 @@ fn only_the_ports_that_somebody_needs_are_open() {
         ..options()
     };
     assert_eq!(ports(&off), [health]);
+}
+
+#[test]
+fn the_webhook_asks_for_client_certificates_where_their_roots_are_given() {
+    let parts = |options: &InstallOptions| {
+        let objects = manifests(options);
+        let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+        let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
+        let secret = objects.iter().find(|object| object["kind"] == "Secret");
+        let roots = secret.and_then(|secret| secret["data"].get(CLIENT_AUTHORITY).cloned());
+        (arguments.contains("--admission-client-ca"), roots)
+    };
+    assert_eq!(parts(&options()), (false, None));
+    let asking = InstallOptions {
+        client_authority: Some("roots".to_owned()),
+        ..options()
+    };
+    assert_eq!(parts(&asking), (true, Some(json!("cm9vdHM="))));
+    let off = InstallOptions {
+        admission: Admission::Off,
+        ..asking
+    };
+    assert_eq!(parts(&off), (false, None));
 }
 
 #[test]

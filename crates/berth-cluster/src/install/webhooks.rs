@@ -5,7 +5,10 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 use x509_parser::pem::parse_x509_pem;
 
-use super::{Admission, InstallOptions, metadata, workloads::CERTIFICATE_SECRET};
+use super::{
+    Admission, InstallOptions, metadata,
+    workloads::{CERTIFICATE_SECRET, CLIENT_AUTHORITY},
+};
 use crate::admission::{FailurePolicy, MUTATE_PATH, VALIDATE_PATH, labels_of_kubelets};
 
 /// The name of both webhook configurations.
@@ -89,16 +92,20 @@ pub(super) fn objects(options: &InstallOptions, certificate: &ServingCertificate
         let name = format!("{resource}.berth.dev");
         webhook(&name, VALIDATE_PATH, rule(group, &[resource]), options.failure)
     }));
+    let mut secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
+        "metadata": metadata(CERTIFICATE_SECRET, Some(&options.namespace)),
+        "data": {
+            "tls.crt": bytes(&certificate.certificate),
+            "tls.key": bytes(&certificate.key),
+            "ca.crt": bytes(&certificate.authority),
+        },
+    });
+    if let Some(authority) = &options.client_authority {
+        secret["data"][CLIENT_AUTHORITY] = bytes(authority);
+    }
     vec![
-        json!({
-            "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
-            "metadata": metadata(CERTIFICATE_SECRET, Some(&options.namespace)),
-            "data": {
-                "tls.crt": bytes(&certificate.certificate),
-                "tls.key": bytes(&certificate.key),
-                "ca.crt": bytes(&certificate.authority),
-            },
-        }),
+        secret,
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
             "metadata": metadata(WEBHOOK, None), "webhooks": [labels],

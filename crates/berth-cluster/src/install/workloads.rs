@@ -10,6 +10,8 @@ const HEALTH_PORT: u16 = 8081;
 pub(super) const WEBHOOK_PORT: u16 = 9443;
 /// Where the certificate of the webhook is mounted.
 const CERTIFICATES: &str = "/etc/berth/webhook";
+/// The key of that Secret with the roots of client certificates.
+pub(super) const CLIENT_AUTHORITY: &str = "client-ca.crt";
 /// The Secret with the certificate of the webhook.
 pub(super) const CERTIFICATE_SECRET: &str = "berth-webhook";
 
@@ -57,6 +59,10 @@ fn arguments(options: &InstallOptions) -> Vec<String> {
             "--tls-key".to_owned(),
             format!("{CERTIFICATES}/tls.key"),
         ]);
+        if options.client_authority.is_some() {
+            arguments.push("--admission-client-ca".to_owned());
+            arguments.push(format!("{CERTIFICATES}/{CLIENT_AUTHORITY}"));
+        }
     }
     arguments
 }

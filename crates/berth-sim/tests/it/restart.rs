@@ -69,6 +69,7 @@ async fn a_web_page_is_nobody() {
         ("GET", "host: localhost", 200),
         ("GET", "host: evil.example", 403),
         ("GET", "host: 127.0.0.1.evil.example", 403),
+        ("GET", "host: localhost\r\nhost: evil.example", 403),
         ("GET", "host: localhost\r\norigin: http://evil.example", 403),
         ("GET", "host: localhost\r\nsec-fetch-site: cross-site", 403),
         ("DELETE", "host: evil.example", 403),

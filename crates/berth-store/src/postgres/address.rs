@@ -11,7 +11,8 @@ use crate::error::Error;
 /// Rather too often than not: what cannot be understood and may be one counts.
 pub fn has_password(address: &str) -> bool {
     let Some((scheme, rest)) = address.split_once("://") else {
-        return false;
+        // How libpq writes addresses too: words such as `host=db password=x`. A path of a file may have any sign in it.
+        return !address.starts_with("sqlite:") && address.to_ascii_lowercase().contains("password");
     };
     // A path may have any sign in it.
     if scheme == "sqlite" {
@@ -87,6 +88,8 @@ mod tests {
             "postgres://berth@db/berth?sslmode=require&PASSWORD=secret",
             "postgres://db/berth?p%61ssword=secret",
             "postgres://db/berth?sslpassword=secret",
+            "host=db user=berth password=secret dbname=berth",
+            "host=db PASSWORD = secret",
         ] {
             assert!(has_password(address), "{address}");
         }

@@ -60,8 +60,8 @@ pub(crate) fn address_in(file: &Path) -> Result<String, Failure> {
 }
 
 /// Refuses what other users of the machine would see in the list of processes: the address of a database with a password. The
-/// environment and files are seen by nobody else.
-pub(crate) fn refuse_typed_password(command: &clap::Command, matches: &ArgMatches) -> Result<(), Failure> {
+/// environment and files are seen by nobody else. Refuses also to guess which of several databases is meant.
+pub(crate) fn check_database(command: &clap::Command, matches: &ArgMatches) -> Result<(), Failure> {
     let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let named = |long: &str| {
         let found = command
@@ -90,9 +90,21 @@ pub(crate) fn refuse_typed_password(command: &clap::Command, matches: &ArgMatche
             });
         }
     }
+    let typed_database = ["database", "database-file"]
+        .into_iter()
+        .find(|long| named(long).is_some_and(is_typed));
+    if let (Some(database), Some(server)) = (typed_database, named("server"))
+        && matches.contains_id(server)
+    {
+        let server = if is_typed(server) { "`--server`" } else { "BERTH_SERVER" };
+        return Err(Failure::Argument {
+            message: format!("`--{database}` names a database, and {server} a server that has its own"),
+            hint: Some(format!("leave out `--{database}`, or {server}")),
+        });
+    }
     match matches.subcommand() {
         Some((name, below)) => match command.find_subcommand(name) {
-            Some(command) => refuse_typed_password(command, below),
+            Some(command) => check_database(command, below),
             None => Ok(()),
         },
         None => Ok(()),

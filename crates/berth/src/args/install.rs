@@ -1,5 +1,7 @@
 //! `berth install`, `berth uninstall` and `berth doctor`.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::{Output, common::FlavourName, controller::ClusterArgs};
@@ -80,6 +82,10 @@ pub(crate) struct InstallArgs {
     /// What happens to a Node or an object that cannot be checked
     #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
     pub(crate) admission_failure: FailureName,
+
+    /// Roots of client certificates, in PEM; the webhook then answers only API servers that show one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) admission_client_ca: Option<PathBuf>,
 
     /// Whose kubelet and NodeRestriction rules hold; without it OpenShift's where the pools are OpenShift's
     #[arg(long, value_name = "FLAVOUR", value_enum)]

@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum, builder::RangedU64ValueParser}
 
 use super::{Output, RepositoryArgs, ServerArgs};
 
-/// Give nodes exactly the labels that the committed documents declare
+/// Give nodes the labels that the committed documents declare
 ///
 /// One action of a server for all of the nodes: each gets its labels in one patch, and has its own outcome. A node that
 /// fails stops no other; `berth retry` runs again what failed. The exit code with `--wait` is 1 when a node failed.

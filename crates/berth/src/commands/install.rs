@@ -1,5 +1,7 @@
 //! `berth install` and `berth uninstall`.
 
+use std::{fs, path::Path};
+
 use berth_cluster::{
     admission::FailurePolicy,
     connect,
@@ -27,7 +29,7 @@ use crate::{
 pub(crate) fn install(args: &InstallArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     if args.dry_run {
         let certificate = serving_certificate(&args.namespace)?;
-        let objects = manifests(&options(args, args.admission, PoolDefinitions::None, certificate));
+        let objects = manifests(&options(args, args.admission, PoolDefinitions::None, certificate)?);
         printer.report(args.output.format, &Manifests(objects))?;
         return Ok(Exit::Done);
     }
@@ -50,7 +52,7 @@ pub(crate) fn install(args: &InstallArgs, printer: &mut Printer<'_>) -> Result<E
             None => serving_certificate(&args.namespace)?,
         };
         let mut names = Vec::new();
-        for object in manifests(&options(args, admission, definitions, certificate)) {
+        for object in manifests(&options(args, admission, definitions, certificate)?) {
             let name = display_name(&object);
             apply(&client, &object, false)
                 .await
@@ -94,9 +96,9 @@ fn options(
     admission: InstallAdmission,
     definitions: PoolDefinitions,
     certificate: ServingCertificate,
-) -> InstallOptions {
+) -> Result<InstallOptions, Failure> {
     let foreign = definitions == PoolDefinitions::Foreign;
-    InstallOptions {
+    Ok(InstallOptions {
         mode: mode(args.mode),
         namespace: args.namespace.clone(),
         image: args.image.clone(),
@@ -108,6 +110,7 @@ fn options(
             InstallAdmission::Off => Admission::Off,
         },
         certificate: Some(Box::new(certificate)),
+        client_authority: args.admission_client_ca.as_deref().map(client_authority).transpose()?,
         failure: failure(args.admission_failure),
         // OpenShift's own machine configs set labels that an upstream kubelet refuses.
         flavour: args
@@ -116,7 +119,22 @@ fn options(
             .or_else(|| foreign.then_some(Flavour::Openshift)),
         pool_definitions: !foreign,
         database_secret: args.database_secret.clone(),
+    })
+}
+
+/// Roots that the webhook could not read would keep it from starting, so they are looked at here.
+fn client_authority(path: &Path) -> Result<String, Failure> {
+    let text = fs::read_to_string(path).map_err(|source| Failure::ReadFile {
+        path: path.to_owned(),
+        source,
+    })?;
+    if text.contains("-----BEGIN CERTIFICATE-----") {
+        return Ok(text);
     }
+    Err(Failure::Unusable(format!(
+        "{}: no certificate in PEM; give the authority that signs the API server's client certificate",
+        path.display()
+    )))
 }
 
 /// The mode of an installation.

@@ -39,9 +39,9 @@ pub(crate) fn run(args: &RelabelArgs, printer: &mut Printer<'_>) -> Result<Exit,
             allow_mass_removal: args.allow_mass_removal,
         };
         if args.dry_run {
-            let answer = workflow.dry_run(request).await?;
-            printer.report(args.output.format, &Forecast(answer))?;
-            return Ok(Exit::Done);
+            let forecast = Forecast(workflow.dry_run(request).await?);
+            printer.report(args.output.format, &forecast)?;
+            return Ok(forecast.exit());
         }
         let created = workflow.submit(request).await?;
         let id = Action::read(&created)?.id;
@@ -156,6 +156,16 @@ impl Report for Started {
 struct Forecast(Value);
 
 impl Forecast {
+    /// The exit code of the action itself.
+    fn exit(&self) -> Exit {
+        let succeeds = |node: &Value| node.get("state").is_none_or(|state| state == "success");
+        if self.nodes().all(succeeds) {
+            Exit::Done
+        } else {
+            Exit::No
+        }
+    }
+
     fn nodes(&self) -> impl Iterator<Item = &Value> {
         self.0.get("nodes").and_then(Value::as_array).into_iter().flatten()
     }

@@ -207,7 +207,11 @@ fn a_password_in_an_argument_is_refused_by_every_command_and_never_repeated() {
             "apply" | "diff" => &["-f", "x"],
             _ => &[],
         };
-        for address in [address(), format!("postgres://127.0.0.1:1/berth?password={SECRET}")] {
+        for address in [
+            address(),
+            format!("postgres://127.0.0.1:1/berth?password={SECRET}"),
+            format!("host=127.0.0.1 port=1 password={SECRET}"),
+        ] {
             let mut berth = command();
             berth.args(&words).args(more).args(["--database", &address]);
             let outcome = finish(&mut berth, b"");
@@ -227,6 +231,27 @@ fn a_password_in_an_argument_is_refused_by_every_command_and_never_repeated() {
         let mut berth = command();
         berth.args(words.split_whitespace()).args(["--database", &address()]);
         assert_refused(&finish(&mut berth, b""), words);
+    }
+}
+
+#[test]
+fn a_database_that_is_typed_is_not_passed_over_for_a_server() {
+    let folder = Folder::new();
+    folder.write("address", "sqlite:mine.db\n");
+    for arguments in [
+        ["revisions", "--database", "sqlite:mine.db"],
+        ["revisions", "--database-file", "address"],
+    ] {
+        let mut by_environment = command();
+        by_environment.current_dir(folder.path()).args(arguments);
+        let outcome = finish(by_environment.env("BERTH_SERVER", "http://127.0.0.1:1"), b"");
+        assert_eq!(outcome.exit, 2, "{outcome}");
+        assert!(outcome.stderr.contains("BERTH_SERVER a server"), "{outcome}");
+        let mut both = command();
+        both.current_dir(folder.path()).args(arguments);
+        let outcome = finish(both.args(["--server", "http://127.0.0.1:1"]), b"");
+        assert_eq!(outcome.exit, 2, "{outcome}");
+        assert!(outcome.stderr.contains("`--server` a server"), "{outcome}");
     }
 }
 

@@ -83,6 +83,15 @@ impl World {
         assert!(answer.status().is_success(), "{answer:?}");
     }
 
+    fn set_label(&self, name: &str, key: &str, value: &str) {
+        let url = format!("{}/api/v1/nodes/{name}", self.cluster.url());
+        let patch = json!({"metadata": {"labels": {key: value}}}).to_string();
+        let request = reqwest::Client::new().patch(url).body(patch);
+        let request = request.header("content-type", "application/merge-patch+json");
+        let answer = self.runtime.block_on(request.send()).unwrap();
+        assert!(answer.status().is_success(), "{answer:?}");
+    }
+
     fn serve(&mut self) {
         let served = Served::start(command().current_dir(self.folder.path()).args([
             "serve",
@@ -258,6 +267,21 @@ fn a_site_is_committed_and_its_nodes_are_relabelled() {
     let listed = world.done("actions --lifecycle complete -o json").json();
     assert_eq!(listed.as_array().unwrap().len(), 2);
     world.refused(&format!("describe {}", "0".repeat(26)), 2, "Action not found");
+
+    // What somebody else has changed since stays, and the dry run says it as the action does.
+    let key = world
+        .labels(&first)
+        .into_keys()
+        .find(|key| key.starts_with("telco.example/"));
+    world.set_label(&first, &key.unwrap(), "by-somebody");
+    for words in [format!("relabel {first} --dry-run"), format!("relabel {first} --wait")] {
+        let outcome = world.berth(&words);
+        assert_eq!(outcome.exit, 1, "{words}\n{outcome}");
+        assert!(
+            outcome.to_string().contains("somebody else set it"),
+            "{words}\n{outcome}"
+        );
+    }
 }
 
 #[test]

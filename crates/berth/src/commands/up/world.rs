@@ -33,7 +33,6 @@ use crate::{
     site::Loaded,
 };
 
-const TOKEN: &str = "administrator";
 const ADMIN: &str = "the embedded cluster";
 /// Machines that were added beyond those of the site belong here.
 const EXTRA_POOL: &str = "worker";
@@ -148,7 +147,8 @@ impl World {
                 })?,
             None => Cluster::new(options),
         };
-        cluster.add_token(TOKEN, Identity::administrator());
+        let token = administrator_token()?;
+        cluster.add_token(token.clone(), Identity::administrator());
         let objects = objects(&texts);
         prepare(&cluster, &objects).await?;
         let address = SocketAddr::from(([127, 0, 0, 1], args.port));
@@ -160,7 +160,7 @@ impl World {
             })?;
         let folder = TempDir::with_prefix("berth-up-").map_err(|error| no_folder(&std::env::temp_dir(), &error))?;
         let kubeconfig_path = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig_path, kubeconfig(&server.url(), TOKEN))
+        std::fs::write(&kubeconfig_path, kubeconfig(&server.url(), &token))
             .map_err(|error| no_folder(folder.path(), &error))?;
 
         let url = server.url().parse().map_err(unusable)?;
@@ -256,6 +256,13 @@ fn no_folder(folder: &Path, error: &std::io::Error) -> Failure {
         message: format!("cannot write to `{}`: {error}", folder.display()),
         hint: Some("set TMPDIR to a folder that you may write to".to_owned()),
     }
+}
+
+/// Another one in each run: a page that knew it could ask with it.
+fn administrator_token() -> Result<String, Failure> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(unusable)?;
+    Ok(format!("{:032x}", u128::from_be_bytes(random)))
 }
 
 /// A bootstrap token that is bound to one machine, so that nobody can ask for another's certificate with it.
