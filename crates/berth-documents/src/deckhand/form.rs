@@ -7,6 +7,7 @@ mod control;
 mod metadata;
 
 use std::{
+    cmp::Ordering,
     collections::{BTreeMap, HashSet},
     fmt,
     sync::Arc,
@@ -135,12 +136,13 @@ pub fn read_documents(values: Vec<Value>) -> Result<Vec<Arc<DeckhandDocument>>, 
     for value in values {
         match DeckhandDocument::from_json(value) {
             Ok(document) => documents.push(Arc::new(document)),
-            Err(found) => errors.extend(found.errors),
+            Err(found) if errors.len() < MOST_ERRORS => errors.extend(found.errors),
+            Err(_) => {}
         }
     }
     let mut seen = HashSet::new();
     for document in &documents {
-        if !seen.insert(document.identity()) {
+        if errors.len() < 2 * MOST_ERRORS && !seen.insert(document.identity()) {
             errors.push(duplicate(document.identity()));
         }
     }
@@ -159,6 +161,10 @@ fn duplicate(identity: &Identity) -> FormError {
         message: "Duplicate document exists".to_owned(),
     }
 }
+
+/// So many errors of one document are listed, and of all documents about as many again: each has its text, and an upload of a
+/// few megabytes can have hundreds of thousands.
+const MOST_ERRORS: usize = 200;
 
 /// Reads one document.
 pub(crate) fn read(document: Value) -> Result<Parts, FormErrors> {
@@ -196,6 +202,11 @@ struct Form {
 
 impl Form {
     fn push(&mut self, path: &str, message: String) {
+        let (path, message) = match self.errors.len().cmp(&MOST_ERRORS) {
+            Ordering::Less => (path, message),
+            Ordering::Equal => (".", "There are more errors, which are left out".to_owned()),
+            Ordering::Greater => return,
+        };
         self.errors.push(FormError {
             document: self.document.clone(),
             path: path.to_owned(),

@@ -320,3 +320,21 @@ fn deep_documents_are_refused() {
         [".: is nested deeper than 120 levels"]
     );
 }
+
+#[test]
+fn errors_without_end_are_not_listed_without_end() {
+    let count = |values: Vec<Value>| match read_documents(values).unwrap_err() {
+        berth_documents::deckhand::ReadError::Form(errors) => errors.errors.len(),
+        error @ berth_documents::deckhand::ReadError::NotObjects { .. } => panic!("{error}"),
+    };
+    let mut wild = doc("site", "a", json!({})).0;
+    for number in 0..5_000 {
+        wild[format!("key{number}")] = json!(1);
+    }
+    let listed = DeckhandDocument::from_json(wild.clone()).unwrap_err().errors;
+    assert_eq!(listed.len(), 201);
+    assert_eq!(listed[200].message, "There are more errors, which are left out");
+    assert!(count(vec![wild; 50]) <= 400);
+    let good = doc("site", "a", json!({})).0;
+    assert_eq!(count(vec![good; 5_000]), 400);
+}
