@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::Read};
 use berth_labels::Label;
 use berth_units::{
     DropIn, DropInError, DropInRequest, EffectiveUnit, EnvFileContent, Environment, FileDiagnostic, KubeletCommand,
-    Severity, UnitRefusal, drop_in, seed_labels,
+    SEED_VARIABLE, Severity, UnitRefusal, drop_in, read_seed_labels, seed_labels,
 };
 use serde::Serialize;
 
@@ -43,7 +43,16 @@ pub(crate) fn run(args: &UnitKubeletArgs, stdin: &mut dyn Read, printer: &mut Pr
             return Ok(Exit::No);
         }
     };
-    let report = UnitReport::new(&unit, &made);
+    let mut report = UnitReport::new(&unit, &made);
+    let illegal = illegal_labels(&environment);
+    for left in &illegal {
+        printer.error(&format!(
+            "{} is not a label, and is left out: {}",
+            left.label, left.reason
+        ))?;
+    }
+    let is_whole = made.left_out.is_empty() && illegal.is_empty();
+    report.left_out.extend(illegal);
     match args.format {
         UnitFormat::Conf => printer.data(made.text.as_deref().unwrap_or_default())?,
         UnitFormat::Json => {
@@ -55,7 +64,22 @@ pub(crate) fn run(args: &UnitKubeletArgs, stdin: &mut dyn Read, printer: &mut Pr
         }
     }
     show_asides(args, &made, printer)?;
-    Ok(if made.left_out.is_empty() { Exit::Done } else { Exit::No })
+    Ok(if is_whole { Exit::Done } else { Exit::No })
+}
+
+/// What older scripts would have given to the kubelet, which would not start with it.
+fn illegal_labels(environment: &Environment) -> Vec<LeftOutReport> {
+    let Some(variable) = environment.variables().get(SEED_VARIABLE) else {
+        return Vec::new();
+    };
+    let checked = read_seed_labels(&variable.value).checked().into_iter();
+    checked
+        .filter_map(Result::err)
+        .map(|(label, reason)| LeftOutReport {
+            label,
+            reason: reason.to_string(),
+        })
+        .collect()
 }
 
 /// What is outside of the unit is not known here.

@@ -314,6 +314,18 @@ fn the_drop_ins_of_older_scripts_are_input() {
     let json = outcome.json();
     assert_eq!(json["node_labels"], json!({"a": "b", "pool": "new", "zone": "z"}));
     assert_eq!(json["exec"][0]["path"], json!("/usr/bin/kubelet"));
+
+    // With such a label the kubelet would not start; `berth lint` says it of the same file.
+    folder.write(
+        "kubelet.service.d/30-extra-labels.conf",
+        "[Service]\nEnvironment=\"FIRST_BOOT_ONLY_KUBELET_NODE_EXTRA_LABELS=zone=z,bad value\"\n",
+    );
+    let outcome = folder.line("unit kubelet --unit kubelet.service --dropin kubelet.service.d -o json");
+    assert_eq!(outcome.exit, 1, "{outcome}");
+    assert!(outcome.stderr.contains("bad value= is not a label"), "{outcome}");
+    let json = outcome.json();
+    assert_eq!(json["left_out"][0]["label"], json!("bad value="), "{json}");
+    assert_eq!(json["node_labels"], json!({"a": "b", "zone": "z"}));
 }
 
 #[test]
