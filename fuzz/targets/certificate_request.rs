@@ -3,7 +3,7 @@
 //! Input: a request in PEM, or its DER.
 #![no_main]
 
-#[path = "../../crates/berth-cluster/src/decide/certificate/pkcs10.rs"]
+#[path = "../../crates/berth-decide/src/certificate/pkcs10.rs"]
 mod pkcs10;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};

@@ -21,10 +21,10 @@ use std::{
 };
 
 use berth_cluster::{
-    api::{Berth, CrdSet, MachineConfigPool, crds},
     connect,
     controller::{Mode, Options, run},
 };
+use berth_resources::{Berth, CrdSet, MachineConfigPool, crds};
 use berth_testing::{ControlPlane, Identity, Options as PlaneOptions, Programs};
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
@@ -234,7 +234,7 @@ impl Bench {
                 .expect("established");
         }
         let configs: Api<DynamicObject> =
-            Api::all_with(self.client.clone(), &berth_cluster::api::MachineConfig::api_resource());
+            Api::all_with(self.client.clone(), &berth_resources::MachineConfig::api_resource());
         let config = serde_json::from_value(json!({
             "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
             "metadata": {"name": "00-worker", "labels": {"machineconfiguration.openshift.io/role": "worker"}},

@@ -23,11 +23,11 @@ use serde::Serialize;
 
 use crate::{
     admission::FailurePolicy,
-    api::{CrdSet, crds},
-    decide::KUBELET_SIGNER,
     install::{CONTROLLER, InstallMode, InstallOptions, PoolDefinitions, pool_definitions, rights},
     summary,
 };
+use berth_decide::KUBELET_SIGNER;
+use berth_resources::{CrdSet, crds};
 
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

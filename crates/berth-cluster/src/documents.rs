@@ -17,11 +17,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::{debug, warn};
 
-use crate::{
-    api::{Berth, LabelRule, MachineConfigPool},
-    missing::{is_missing, is_missing_kind},
-    observe::plain,
-};
+use crate::missing::{is_missing, is_missing_kind};
+use berth_decide::plain;
+use berth_resources::{Berth, LabelRule, MachineConfigPool};
 
 /// How many objects one answer of the API server holds.
 const PAGE: u32 = 500;

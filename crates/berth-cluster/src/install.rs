@@ -11,10 +11,8 @@ mod workloads;
 use berth_labels::Flavour;
 use serde_json::{Value, json};
 
-use crate::{
-    admission::FailurePolicy,
-    api::{CrdSet, crds},
-};
+use crate::admission::FailurePolicy;
+use berth_resources::{CrdSet, crds};
 
 pub use cluster::{
     PoolDefinitions, Removal, RemovalOptions, apply, display_name, has_mutating_policies, kept_certificate,

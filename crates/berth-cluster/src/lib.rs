@@ -9,26 +9,18 @@
 //! an argument; only [`controller`] speaks to the API server.
 
 pub mod admission;
-pub mod api;
-pub mod bootstrap;
 mod connect;
 pub mod controller;
-pub mod decide;
 pub mod doctor;
 mod documents;
 pub mod install;
 pub mod lease;
 mod missing;
-pub mod names;
-pub mod observe;
-pub mod pools;
 mod request;
 mod summary;
-mod view;
 
 pub use connect::{ConnectError, connect};
 pub use documents::{DocumentKind, Snapshot, follow_documents, list_documents};
 pub use missing::{is_missing, is_missing_kind};
 pub use request::request_node;
 pub use summary::{BerthSummary, PoolSummary, Summary, summarize, summary};
-pub use view::NodeView;

@@ -7,7 +7,8 @@ use kube::{
 };
 use serde_json::json;
 
-use crate::{api::Berth, names};
+use berth_decide::names;
+use berth_resources::Berth;
 
 /// Asks for the Node of a machine to be created, by a note on its Berth. `false` when no Berth reserves the name.
 pub async fn request_node(client: &Client, node: &str, now: Timestamp) -> kube::Result<bool> {

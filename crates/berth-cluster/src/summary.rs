@@ -10,11 +10,9 @@ use kube::{
 };
 use serde::Serialize;
 
-use crate::{
-    api::{Berth, MachineConfigPool},
-    missing::is_missing,
-    names::{condition, reason},
-};
+use crate::missing::is_missing;
+use berth_decide::names::{condition, reason};
+use berth_resources::{Berth, MachineConfigPool};
 
 /// The state of a cluster in a few lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

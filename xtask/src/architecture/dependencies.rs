@@ -92,6 +92,10 @@ const RULES: &[Rule] = &[
         forbidden: &[NO_DATABASE_OR_SERVER],
     },
     Rule {
+        crate_name: "berth-decide",
+        forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
         crate_name: "berth-documents",
         forbidden: &[NO_INPUT_OUTPUT],
     },
@@ -126,6 +130,10 @@ const RULES: &[Rule] = &[
     Rule {
         crate_name: "berth-repository",
         forbidden: &[NO_CLUSTER_OR_HTTP_BESIDE_THE_STORE],
+    },
+    Rule {
+        crate_name: "berth-resources",
+        forbidden: &[NO_INPUT_OUTPUT],
     },
     Rule {
         crate_name: "berth-server",

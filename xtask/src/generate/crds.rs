@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use berth_cluster::api::{CrdSet, crd_yaml, crds};
+use berth_resources::{CrdSet, crd_yaml, crds};
 
 use super::Files;
 
 /// Where they are committed.
-pub(super) const FOLDER: &str = "crates/berth-cluster/crds";
+pub(super) const FOLDER: &str = "crates/berth-resources/crds";
 
 /// Adds one file per CRD, named like the CRD.
 pub(super) fn add(files: &mut Files) {

@@ -11,7 +11,7 @@ use super::{
     cel::{accepts, all, any, pointer, quote},
     rules::{Addition, RulesInCel, rules},
 };
-use crate::names;
+use berth_decide::names;
 
 /// The name of the policy that gives labels, and of its binding.
 pub const LABELS_POLICY: &str = "berth-node-labels";

@@ -11,12 +11,8 @@ use super::{
     cel::pointer,
     policy::{ANNOTATION_REFUSAL, ANNOTATIONS, BASE_POOL, BUILT_IN_POOLS, label_text, labels_of_pools},
 };
-use crate::{
-    api::Berth,
-    names,
-    observe::{Answer, Definitions, Finding, Question, is_changed, validate, validate_among},
-    view::NodeView,
-};
+use berth_decide::{Answer, Definitions, Finding, NodeView, Question, is_changed, names, validate, validate_among};
+use berth_resources::Berth;
 
 /// What a review asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

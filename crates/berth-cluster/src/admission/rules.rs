@@ -13,7 +13,7 @@ use super::{
     cel::{accepts_one, all, any, quote},
     pattern::{Cut, Pattern},
 };
-use crate::names;
+use berth_decide::names;
 
 /// What a label value may be; checked again by the API server, which refuses the whole Node otherwise.
 const LABEL_VALUE: &str = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$";

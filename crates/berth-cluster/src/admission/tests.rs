@@ -4,7 +4,8 @@ use berth_labels::Flavour;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{api::Berth, observe::Definitions};
+use berth_decide::Definitions;
+use berth_resources::Berth;
 
 fn pool(name: &str, labels: Value, explicit: &str) -> Value {
     json!({

@@ -21,11 +21,9 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{debug, warn};
 
 use super::{Claim, Endpoint, World, review};
-use crate::{
-    api::Berth,
-    documents::{DocumentKind, Snapshot, follow_documents},
-    names,
-};
+use crate::documents::{DocumentKind, Snapshot, follow_documents};
+use berth_decide::names;
+use berth_resources::Berth;
 
 /// What answers about Nodes depend on, beside Berths.
 const NODES: &[DocumentKind] = &[DocumentKind::MachineConfigPool, DocumentKind::LabelRule];

@@ -38,12 +38,11 @@ use super::{
     watches::Change,
     writer::{Verdict, Work, WriteError, Writer, Written},
 };
-use crate::{
-    api::Phase,
-    decide::{CertificateDecision, CertificateRequest, Reservation, adopt, is_adoptable, reserve},
-    lease::Claim,
-    observe::{Definitions, Question},
+use crate::lease::Claim;
+use berth_decide::{
+    CertificateDecision, CertificateRequest, Definitions, Question, Reservation, adopt, is_adoptable, reserve,
 };
+use berth_resources::Phase;
 
 /// The first wait after a write that failed; each further one is twice as long.
 const FIRST_RETRY: Duration = Duration::from_millis(200);

@@ -9,7 +9,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::api::Phase;
+use berth_resources::Phase;
 
 /// Labels of [`Metrics::wrote`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

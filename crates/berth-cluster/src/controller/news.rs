@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use crate::{
-    api::Berth,
+use berth_decide::{
+    NodeView,
     pools::{BerthView, ConfigView, MemberView, PoolView},
-    view::NodeView,
 };
+use berth_resources::Berth;
 
 /// Something with a name of its own.
 pub(super) trait Named {

@@ -16,8 +16,8 @@ use crate::{
     admission::{Policies, all_names},
     lease::{Claim, time_to_write},
     missing::is_missing,
-    names,
 };
+use berth_decide::names;
 
 /// Changes come in bursts; the API server compiles a policy anew for every one.
 const SETTLE: Duration = Duration::from_millis(300);
@@ -170,7 +170,7 @@ fn api(client: &Client, object: &Value) -> Option<(String, Api<DynamicObject>)> 
     let kind = object.get("kind").and_then(Value::as_str)?;
     let name = object.pointer("/metadata/name").and_then(Value::as_str)?;
     let resource = if kind == "Roster" {
-        ApiResource::erase::<crate::api::Roster>(&())
+        ApiResource::erase::<berth_resources::Roster>(&())
     } else {
         let (_, plural, _) = all_names().into_iter().find(|(known, ..)| *known == kind)?;
         resource(kind, plural)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! watch Node, MachineConfigPool, MachineConfig, Berth
-//!   └──► PoolChange ──► PoolEngine ── crate::pools (pure) ──► jobs: status, render │ targets, uncordon │ taints
+//!   └──► PoolChange ──► PoolEngine ── berth_decide::pools (pure) ──► jobs: status, render │ targets, uncordon │ taints
 //!                                                       └──► drains, one task each
 //! ```
 //!
@@ -42,10 +42,8 @@ use super::{
     metrics::Metrics,
     writer::{WriteError, Writer, or_broken},
 };
-use crate::{
-    lease::Claim,
-    pools::{Rendering, Settle},
-};
+use crate::lease::Claim;
+use berth_decide::pools::{Rendering, Settle};
 
 pub(in crate::controller) use self::{mailbox::Mailbox, state::PoolChange};
 

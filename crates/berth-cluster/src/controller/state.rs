@@ -14,12 +14,8 @@ use super::{
     news::{Versioned as _, lacking},
     watches::{Change, Definition, Seen},
 };
-use crate::{
-    api::Berth,
-    bootstrap::Binding,
-    decide::{CertificateDecision, Places, RequestState, decide_certificate, judge_certificate},
-    view::NodeView,
-};
+use berth_decide::{CertificateDecision, NodeView, Places, RequestState, decide_certificate, judge_certificate};
+use berth_resources::{Berth, bootstrap::Binding};
 
 /// Which watches have been read to their end once.
 #[derive(Debug, Default)]

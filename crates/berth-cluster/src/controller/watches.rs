@@ -24,14 +24,12 @@ use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
 use super::pools::{Mailbox, PoolChange};
-use crate::{
-    api::{Berth, LabelRule, MachineConfig, MachineConfigPool, TokenBinding},
-    bootstrap::Binding,
-    decide::{CertificateRequest, KUBELET_SIGNER},
-    missing::is_missing_kind,
+use crate::missing::is_missing_kind;
+use berth_decide::{
+    CertificateRequest, KUBELET_SIGNER, NodeView,
     pools::{BerthView, ConfigView, PoolView},
-    view::NodeView,
 };
+use berth_resources::{Berth, LabelRule, MachineConfig, MachineConfigPool, TokenBinding, bootstrap::Binding};
 
 /// What a watch saw of one kind of object.
 #[derive(Debug)]

@@ -23,13 +23,9 @@ use tokio::{sync::watch, time::timeout};
 use tracing::{debug, info, warn};
 
 use super::{Clock, metrics::Metrics};
-use crate::{
-    api::{Berth, BerthSpec, BerthStatus, TokenBinding, TokenUse},
-    decide::{CertificateRequest, NodeWrite, Note, SpentToken, merge_diff},
-    lease::{Claim, time_to_write},
-    names,
-    view::NodeView,
-};
+use crate::lease::{Claim, time_to_write};
+use berth_decide::{CertificateRequest, NodeView, NodeWrite, Note, SpentToken, merge_diff, names};
+use berth_resources::{Berth, BerthSpec, BerthStatus, TokenBinding, TokenUse};
 
 /// A request that takes longer has failed: the API server answers or it does not.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);

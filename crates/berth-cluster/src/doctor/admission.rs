@@ -12,11 +12,11 @@ use serde_json::Value;
 use super::{Checks, Expected, Health};
 use crate::{
     admission::{FailurePolicy, all_names, policies},
-    api::{LabelRule, MachineConfigPool},
     install::{Admission, CONTROLLER, RENEW_BEFORE, WEBHOOK, judged, kept_certificate},
     missing::is_missing,
-    observe::Definitions,
 };
+use berth_decide::Definitions;
+use berth_resources::{LabelRule, MachineConfigPool};
 
 pub(super) async fn admission(client: &Client, expected: &Expected, checks: &mut Checks) -> kube::Result<()> {
     let arguments = arguments(client, expected).await?;

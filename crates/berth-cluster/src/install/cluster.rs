@@ -14,11 +14,10 @@ use serde_json::{Value, json};
 use super::{CONTROLLER, PART_OF, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE, workloads::CERTIFICATE_SECRET};
 use crate::{
     admission::{ROSTER, all_names},
-    api::{Berth, CrdSet, MachineConfigPool, crds},
-    bootstrap,
     missing::is_missing,
-    names,
 };
+use berth_decide::names;
+use berth_resources::{Berth, CrdSet, MachineConfigPool, bootstrap, crds};
 
 /// Writes the definitions and everything else, one after the other. Fields that others manage stay theirs, unless both
 /// want them: then they are taken over, because an installation is a whole.

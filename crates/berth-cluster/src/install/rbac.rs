@@ -3,10 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Admission, CONTROLLER, InstallMode, InstallOptions, metadata};
-use crate::{
-    admission::{CLAIMS_POLICY, LABELS_POLICY, ROSTER},
-    decide::KUBELET_SIGNER,
-};
+use crate::admission::{CLAIMS_POLICY, LABELS_POLICY, ROSTER};
+use berth_decide::KUBELET_SIGNER;
 
 /// One right of the controllers, as the API server is asked about it.
 #[derive(Clone, Debug, PartialEq, Eq)]

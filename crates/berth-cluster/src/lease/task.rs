@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{Observed, Record, Step, evaluate};
-use crate::{controller::Clock, names};
+use crate::controller::Clock;
+use berth_decide::names;
 
 /// How to campaign.
 #[derive(Clone, Debug)]

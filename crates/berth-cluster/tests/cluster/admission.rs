@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use berth_cluster::{
-    admission::{CLAIMS_POLICY, LABELS_POLICY},
-    api::{LabelRule, Roster},
-};
+use berth_cluster::admission::{CLAIMS_POLICY, LABELS_POLICY};
+use berth_resources::{LabelRule, Roster};
 use berth_testing::{Credentials, Identity, Kubelet, KubeletOptions};
 use k8s_openapi::api::{
     admissionregistration::v1::{ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding},

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use berth_cluster::api::Berth;
+use berth_resources::Berth;
 use http::{Method, Request};
 use kube::{Client, ResourceExt as _, client::Body};
 use serde_json::json;

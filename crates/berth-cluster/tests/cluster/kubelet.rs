@@ -5,11 +5,8 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use berth_cluster::{
-    api::{Phase, TokenBinding},
-    bootstrap::bootstrap_token,
-    controller::Options,
-};
+use berth_cluster::controller::Options;
+use berth_resources::{Phase, TokenBinding, bootstrap::bootstrap_token};
 use berth_testing::BootstrapToken;
 use http::Request;
 use k8s_openapi::api::{

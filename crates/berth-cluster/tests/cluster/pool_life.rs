@@ -4,14 +4,14 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use berth_cluster::{
-    api::{Berth, MachineConfig, MachineConfigPool},
     controller::{Mode, Options, PoolOptions},
     lease::LeaseOptions,
-    pools::UPDATE_IN_PROGRESS,
 };
+use berth_decide::pools::UPDATE_IN_PROGRESS;
 use berth_documents::{Sources, parse};
 use berth_labels::Flavour;
 use berth_pools::annotation;
+use berth_resources::{Berth, MachineConfig, MachineConfigPool};
 use berth_testing::Identity;
 use futures::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
@@ -230,7 +230,7 @@ fn machines(pool: &MachineConfigPool) -> usize {
 
 fn counted(
     pool: &MachineConfigPool,
-    count: impl Fn(&berth_cluster::api::MachineConfigPoolStatus) -> Option<i32>,
+    count: impl Fn(&berth_resources::MachineConfigPoolStatus) -> Option<i32>,
 ) -> usize {
     let count = pool.status.as_ref().and_then(count);
     usize::try_from(count.unwrap_or_default()).expect("a count")

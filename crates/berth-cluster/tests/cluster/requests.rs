@@ -7,10 +7,8 @@ mod table;
 
 use std::process::Command;
 
-use berth_cluster::{
-    bootstrap::Binding,
-    decide::{CertificateDecision, CertificateRequest, KUBELET_SIGNER, Places, decide_certificate},
-};
+use berth_decide::{CertificateDecision, CertificateRequest, KUBELET_SIGNER, Places, decide_certificate};
+use berth_resources::bootstrap::Binding;
 use berth_testing::{Reading, RequestJudge};
 use jiff::Timestamp;
 use rcgen::{

@@ -1,6 +1,6 @@
 //! The CRDs: what the API server takes and what it refuses.
 
-use berth_cluster::api::{Berth, LabelRule, MachineConfig, MachineConfigPool};
+use berth_resources::{Berth, LabelRule, MachineConfig, MachineConfigPool};
 use kube::{
     Api,
     api::{DynamicObject, PostParams},

@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
-use berth_cluster::{
-    api::{Berth, BerthSpec, CrdSet, LabelRule, MachineConfig, MachineConfigPool, Roster, TokenBinding, crds},
-    controller::{Options, run},
+use berth_cluster::controller::{Options, run};
+use berth_resources::{
+    Berth, BerthSpec, CrdSet, LabelRule, MachineConfig, MachineConfigPool, Roster, TokenBinding, crds,
 };
 use berth_testing::{BootstrapToken, ControlPlane, Identity, Programs};
 use futures::{StreamExt as _, TryStreamExt as _};

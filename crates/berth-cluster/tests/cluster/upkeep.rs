@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use berth_cluster::{
-    api::{Berth, LabelRule, Phase},
-    names, request_node,
-};
+use berth_cluster::request_node;
+use berth_decide::names;
+use berth_resources::{Berth, LabelRule, Phase};
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Api, ResourceExt,

@@ -1,12 +1,12 @@
 //! `berth token create`: a new token, whose secret is shown once.
 
-use berth_cluster::{
-    api::Berth,
-    bootstrap::{BootstrapToken, LIFETIME, NAMESPACE, bootstrap_token},
-    connect,
-    decide::is_node_name,
-};
+use berth_cluster::connect;
+use berth_decide::is_node_name;
 use berth_pools::Timestamp;
+use berth_resources::{
+    Berth,
+    bootstrap::{BootstrapToken, LIFETIME, NAMESPACE, bootstrap_token},
+};
 use berth_server::{Clock, CreatedToken, NewToken, Role, TokenScope, TokenStore};
 use jiff::SignedDuration;
 use kube::{

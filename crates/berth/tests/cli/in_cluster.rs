@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use berth_cluster::api::{CrdSet, crd_yaml, crds};
+use berth_resources::{CrdSet, crd_yaml, crds};
 use berth_testing::{ControlPlane, Identity, Options, Programs};
 use serde_json::{Value, json};
 

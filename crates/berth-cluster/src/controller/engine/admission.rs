@@ -11,10 +11,10 @@ use tokio::time::Instant;
 use super::Engine;
 use crate::{
     admission::{label_text, labels_of_pools, policies, roster},
-    api::Berth,
     controller::policies::Wanted,
-    observe::{Answer, Definitions},
 };
+use berth_decide::{Answer, Definitions};
+use berth_resources::Berth;
 
 /// How long changes of places are collected: ten thousand Berths come one by one.
 const COLLECT: Duration = Duration::from_millis(500);

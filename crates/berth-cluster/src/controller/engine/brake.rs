@@ -14,12 +14,8 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::Engine;
-use crate::{
-    api::{Berth, BerthSpec},
-    decide::{Reservation, Settings},
-    names,
-    observe::Definitions,
-};
+use berth_decide::{Definitions, Reservation, Settings, names};
+use berth_resources::{Berth, BerthSpec};
 
 /// So long what was taken away counts together with what is to go.
 const LATELY: Duration = Duration::from_mins(10);

@@ -12,14 +12,11 @@ use super::{
     brake::Prospects,
     round::{ENOUGH_JOBS, PART},
 };
-use crate::{
-    api::{Berth, BerthStatus},
-    controller::writer::Work,
-    decide::{Decision, Pin, Settings, Subject, decide, made_by, pin},
-    names,
-    observe::{Answer, Definitions, Question},
-    view::NodeView,
+use crate::controller::writer::Work;
+use berth_decide::{
+    Answer, Decision, Definitions, NodeView, Pin, Question, Settings, Subject, decide, made_by, names, pin,
 };
+use berth_resources::{Berth, BerthStatus};
 
 /// One node with its Berth, ready to be decided upon.
 struct Item {

@@ -10,12 +10,9 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    bootstrap::Binding,
-    controller::watches::{Definition, Seen},
-    decide::{NodeWrite, RequestState, Requester, Wanted},
-    view::NodeView,
-};
+use crate::controller::watches::{Definition, Seen};
+use berth_decide::{NodeView, NodeWrite, RequestState, Requester, Wanted};
+use berth_resources::bootstrap::Binding;
 
 /// How many Nodes the pools have.
 const SIZES: [(&str, usize); 3] = [("worker", 320), ("storage", 280), ("infra", 12)];
@@ -127,8 +124,8 @@ impl Engine {
                         berth.metadata.generation = Some(berth.metadata.generation.unwrap_or_default() + 1);
                         let labels = berth.metadata.labels.get_or_insert_default();
                         labels.insert(
-                            crate::names::RESERVED_BY.to_owned(),
-                            crate::names::BY_DOCUMENTS.to_owned(),
+                            berth_decide::names::RESERVED_BY.to_owned(),
+                            berth_decide::names::BY_DOCUMENTS.to_owned(),
                         );
                         self.state.apply(Change::Berths(Seen::One(berth)));
                     }
@@ -264,7 +261,7 @@ async fn an_adopted_node_keeps_what_berth_gave_it_before() {
     let owned =
         json!({"example.com/tier": "infra", "example.com/rack": "r7", "example.com/own": "1", "example.com/gone": "1"});
     left.annotations
-        .insert(crate::names::OWNED_LABELS.to_owned(), owned.to_string());
+        .insert(berth_decide::names::OWNED_LABELS.to_owned(), owned.to_string());
     let before = left.labels.clone();
     engine.state.apply(Change::Nodes(Seen::One(left)));
     engine.settle();
@@ -300,7 +297,7 @@ async fn nodes_are_gone(request: Request<Body>) -> Result<Response<Body>, tower:
     let (status, answer) = if let Some(name) = path.strip_suffix("/status").and_then(|path| path.rsplit('/').next()) {
         let sent: Value = serde_json::from_slice(&request.into_body().collect_bytes().await?)?;
         let metadata =
-            json!({"name": name, "uid": name, "resourceVersion": "2", "finalizers": [crate::names::FINALIZER]});
+            json!({"name": name, "uid": name, "resourceVersion": "2", "finalizers": [berth_decide::names::FINALIZER]});
         let mut status =
             json!({"phase": "Occupied", "pool": "infra", "nodeName": name, "nodeUID": format!("uid-{name}")});
         status["removedLabels"] = sent["status"]["removedLabels"].clone();

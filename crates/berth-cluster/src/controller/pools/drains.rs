@@ -20,14 +20,13 @@ use serde_json::json;
 use tokio::time::Instant;
 use tracing::debug;
 
-use crate::{
-    controller::{
-        PoolOptions,
-        writer::{WriteError, Writer, node_reference, parameters},
-    },
-    decide::Note,
+use crate::controller::{
+    PoolOptions,
+    writer::{WriteError, Writer, node_reference, parameters},
+};
+use berth_decide::{
+    NodeView, Note,
     pools::{Backoff, Budgets, PodView, describe_blocked, to_evict},
-    view::NodeView,
 };
 
 /// How many Pods of one node are asked to go at once.

@@ -11,14 +11,12 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    api::{MachineConfig as MachineConfigResource, MachineConfigPool},
-    controller::writer::{WriteError, Writer, node_reference, parameters},
-    decide::Note,
-    names,
+use crate::controller::writer::{WriteError, Writer, node_reference, parameters};
+use berth_decide::{
+    NodeView, Note, names,
     pools::{Collection, ConfigView, PoolView, RenderedView, configuration, object, reconcilable},
-    view::NodeView,
 };
+use berth_resources::{MachineConfig as MachineConfigResource, MachineConfigPool};
 
 /// How many Nodes are read at once.
 const PAGE: u32 = 500;

@@ -8,10 +8,10 @@ use std::{
 use tokio::sync::Notify;
 
 use super::PoolChange;
-use crate::{
-    controller::{news::Named, watches::Seen},
+use crate::controller::{news::Named, watches::Seen};
+use berth_decide::{
+    NodeView,
     pools::{BerthView, ConfigView, PoolView},
-    view::NodeView,
 };
 
 /// Of each object the newest: whoever puts something in never waits, and there is never more in it than in the cluster. An

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use berth_pools::{MachineConfig, Membership};
 
-use crate::{
-    controller::{
-        news::{Versioned as _, lacking},
-        watches::Seen,
-    },
+use crate::controller::{
+    news::{Versioned as _, lacking},
+    watches::Seen,
+};
+use berth_decide::{
+    NodeView,
     pools::{BerthView, ConfigView, DrainRequest, MemberView, PoolView, RenderedView, references},
-    view::NodeView,
 };
 
 /// A change of anything that pools depend on.

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::{Draining, Job, Key, Pending, PoolEngine, drains};
-use crate::{
-    controller::writer::or_broken,
-    decide::{Note, merge_diff},
+use crate::controller::writer::or_broken;
+use berth_decide::{
+    Note, merge_diff,
     pools::{Collection, DrainRequest, NodeChange, Rendering, changes, collect, render, render_error, rollout, status},
 };
 
@@ -85,7 +85,7 @@ impl PoolEngine {
     }
 
     /// Why a pool has no rendered config, or not the one it should have.
-    fn render_error(&self, pool: &crate::pools::PoolView) -> Option<String> {
+    fn render_error(&self, pool: &berth_decide::pools::PoolView) -> Option<String> {
         let rendering = self.renderings.get(&pool.name);
         if let Some(Rendering::Done(rendered)) = rendering
             && let Some(refused) = self.refused.get(&pool.name)

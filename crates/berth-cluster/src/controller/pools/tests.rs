@@ -9,10 +9,10 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::{state::PoolChange, *};
-use crate::{
-    controller::watches::Seen,
+use crate::controller::watches::Seen;
+use berth_decide::{
+    NodeView,
     pools::{ConfigView, PoolView, render},
-    view::NodeView,
 };
 
 const TARGET: &str = "rendered-infra-1";

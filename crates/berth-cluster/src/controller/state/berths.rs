@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use kube::ResourceExt as _;
 
-use crate::api::{Berth, Phase};
+use berth_resources::{Berth, Phase};
 
 /// All Berths. How many stand in each phase is kept with them: to count ten thousand anew for each that changes would cost
 /// more than the change.
@@ -84,7 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::api::{BerthSpec, BerthStatus};
+    use berth_resources::{BerthSpec, BerthStatus};
 
     const PHASES: [Phase; 4] = [Phase::Reserved, Phase::Occupied, Phase::Vacant, Phase::Released];
 

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::{
-    controller::watches::Seen,
-    decide::{CertificateRequest, RequestState, Requester},
-};
+use crate::controller::watches::Seen;
+use berth_decide::{CertificateRequest, RequestState, Requester};
 
 /// What is kept of certificate requests. They are read when they are seen, and never again.
 #[derive(Debug, Default)]

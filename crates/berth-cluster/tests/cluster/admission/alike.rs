@@ -3,11 +3,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use berth_cluster::{
-    admission::{MUTATE_PATH, VALIDATE_PATH, Webhook},
-    api::{Berth, LabelRule, MachineConfigPool, Roster},
-};
+use berth_cluster::admission::{MUTATE_PATH, VALIDATE_PATH, Webhook};
 use berth_labels::Flavour;
+use berth_resources::{Berth, LabelRule, MachineConfigPool, Roster};
 use berth_testing::Identity;
 use k8s_openapi::{ByteString, api::core::v1::Node};
 use kube::{

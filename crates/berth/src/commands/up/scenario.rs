@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use berth_cluster::api::{Berth, LabelRule};
+use berth_resources::{Berth, LabelRule};
 use berth_sim::{ScenarioError, Statement, perform, statements};
 use kube::{Api, api::DeleteParams};
 use serde_json::{Map, Value, json};

@@ -7,13 +7,14 @@ use std::{
     time::Duration,
 };
 
-use berth_cluster::{
-    api::{CrdSet, crds},
-    bootstrap::{BootstrapToken, bootstrap_token},
-    controller::{self, Options},
-};
+use berth_cluster::controller::{self, Options};
 use berth_documents::Sources;
 use berth_labels::Flavour;
+use berth_resources::{
+    CrdSet,
+    bootstrap::{BootstrapToken, bootstrap_token},
+    crds,
+};
 use berth_sim::{ApiServer, Cluster, ClusterOptions, Disk, Fleet, Habits, Identity, SimulatedTime, kubeconfig};
 use berth_site::Resolver;
 use kube::{Client, Config};

@@ -1,7 +1,7 @@
 //! The CRDs, made from the types.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::CustomResourceExt as _;
+use kube_core::CustomResourceExt as _;
 use serde_json::Value;
 
 use super::{Berth, LabelRule, MachineConfig, MachineConfigPool, Roster, TokenBinding};

@@ -10,10 +10,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    api::{BerthSpec, PoolPolicy},
-    observe::Question,
-};
+use crate::definitions::Question;
+use berth_resources::{BerthSpec, PoolPolicy};
 
 const INFRA: &str = "node-role.kubernetes.io/infra";
 const STORAGE: &str = "node-role.kubernetes.io/storage";
@@ -286,7 +284,7 @@ fn the_request_brings_the_node_with_everything_on_it() {
 #[test]
 fn preregister_now_does_not_wait_and_an_ignition_fetch_is_a_request() {
     let mut world = World::infra();
-    world.edit(|spec| spec.preregister = crate::api::Preregister::Now);
+    world.edit(|spec| spec.preregister = berth_resources::Preregister::Now);
     world.settle();
     assert!(world.node.is_some());
     let mut world = World::infra();

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::{CustomResource, ResourceExt as _};
+use kube_core::ResourceExt as _;
+use kube_derive::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use super::schema;
 /// What is declared about one machine's place.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[kube(
+    crates(kube_core = "::kube_core"),
     group = "berth.dev",
     version = "v1alpha1",
     kind = "Berth",

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use kube::CustomResource;
+use kube_derive::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// All places, in one object: an admission policy can read one parameter, and not the Berth of the Node in question.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[kube(
+    crates(kube_core = "::kube_core"),
     group = "berth.dev",
     version = "v1alpha1",
     kind = "Roster",

@@ -6,7 +6,7 @@ use berth_pools::{ConditionStatus, MaxUnavailable, PoolRollout, RolloutPlan};
 use jiff::Timestamp;
 
 use super::{MemberView, PoolView, Rendering};
-use crate::api::{MachineConfigPoolStatus, PoolCondition, PoolConfiguration};
+use berth_resources::{MachineConfigPoolStatus, PoolCondition, PoolConfiguration};
 
 /// An event about a pool: its reason and its sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! `TokenBinding`: which machine a bootstrap token is for.
 
 use jiff::Timestamp;
-use kube::CustomResource;
+use kube_derive::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,7 @@ use super::schema;
 /// Which machine a bootstrap token is for. The name of the object is the id of the token; its secret is not here.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[kube(
+    crates(kube_core = "::kube_core"),
     group = "berth.dev",
     version = "v1alpha1",
     kind = "TokenBinding",

@@ -57,7 +57,7 @@ fn plan_of(pool: &PoolView, members: &[MemberView]) -> berth_pools::RolloutPlan 
     plan_pool(&rollout(pool, members, BTreeMap::new(), None))
 }
 
-fn condition(status: &crate::api::MachineConfigPoolStatus, kind: &str) -> (String, String, i64) {
+fn condition(status: &berth_resources::MachineConfigPoolStatus, kind: &str) -> (String, String, i64) {
     let conditions = status.conditions.iter().flatten();
     let mut found = conditions.filter(|condition| condition.type_.as_deref() == Some(kind));
     let found = found.next().unwrap();

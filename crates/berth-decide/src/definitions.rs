@@ -14,7 +14,8 @@ use berth_pools::{Membership, MembershipError, Placement};
 use berth_site::{ObservedNode, PoolSource, Resolution, Resolver, Site, Source, Spanned, load};
 use serde_json::{Value, json};
 
-use crate::{api::Berth, view::NodeView};
+use crate::view::NodeView;
+use berth_resources::Berth;
 
 /// Pools, rules and whatever else is not about one node.
 #[derive(Debug)]
@@ -222,7 +223,7 @@ fn read<'a>(sources: &mut Sources, objects: impl IntoIterator<Item = &'a Value>)
 }
 
 /// The part of an object that somebody declared: what the API server and Berth itself add is left out.
-pub(crate) fn plain(object: &Value) -> Value {
+pub fn plain(object: &Value) -> Value {
     if object.get("schema").is_some() {
         return object.clone();
     }

@@ -4,7 +4,7 @@ use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::json;
 
 use super::*;
-use crate::api::TokenUse;
+use berth_resources::TokenUse;
 
 const BOOTSTRAPPER: &str = "system:bootstrappers";
 

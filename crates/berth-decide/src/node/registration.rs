@@ -9,12 +9,8 @@ use k8s_openapi::{
 };
 
 use super::Subject;
-use crate::{
-    api::{Berth, BerthStatus, Preregister, Recreations},
-    names,
-    observe::Answer,
-    view::NodeView,
-};
+use crate::{definitions::Answer, names, view::NodeView};
+use berth_resources::{Berth, BerthStatus, Preregister, Recreations};
 
 /// So often a Node is created again at once: people delete Nodes, and want them back.
 const AT_ONCE: i32 = 3;
@@ -128,7 +124,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::api::{BerthSpec, Machine};
+    use berth_resources::{BerthSpec, Machine};
 
     #[test]
     fn a_mac_address_confirms_and_a_system_uuid_decides() {

@@ -9,16 +9,12 @@ use berth_pools::{
 use berth_site::protected_labels;
 use jiff::Timestamp as Time;
 use k8s_openapi::api::core::v1::Taint;
-use kube::ResourceExt as _;
+use kube_core::ResourceExt as _;
 use serde_json::{Value, json};
 
 use super::references;
-use crate::{
-    api::{Berth, MachineConfigPoolStatus},
-    names,
-    observe::Definitions,
-    view::NodeView,
-};
+use crate::{definitions::Definitions, names, view::NodeView};
+use berth_resources::{Berth, MachineConfigPoolStatus};
 
 /// A pool as the controllers remember it.
 #[derive(Clone, Debug, PartialEq)]

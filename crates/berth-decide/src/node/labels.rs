@@ -12,11 +12,11 @@ use super::{
     reserve::made_by,
 };
 use crate::{
-    api::{Berth, BerthStatus, PoolPolicy},
+    definitions::{Answer, Definitions},
     names,
-    observe::{Answer, Definitions},
     view::NodeView,
 };
+use berth_resources::{Berth, BerthStatus, PoolPolicy};
 
 /// What happens to the labels of one Node.
 #[derive(Debug)]

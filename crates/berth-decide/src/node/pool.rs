@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 
 use berth_labels::narrowed;
 
-use crate::{
-    api::{Berth, Followed, PoolPolicy},
-    observe::Definitions,
-    view::NodeView,
-};
+use crate::{definitions::Definitions, view::NodeView};
+use berth_resources::{Berth, Followed, PoolPolicy};
 
 /// What to ask the definitions for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use berth_site::Resolver;
 
 use super::*;
-use crate::api::BerthSpec;
+use berth_resources::BerthSpec;
 
 const SITE: &str = r#"
 apiVersion: machineconfiguration.openshift.io/v1

@@ -8,10 +8,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use super::Decision;
 use crate::{
-    api::{Berth, BerthStatus, Phase},
+    definitions::{Answer, Definitions},
     names::{condition, reason},
-    observe::{Answer, Definitions},
 };
+use berth_resources::{Berth, BerthStatus, Phase};
 
 /// Everything that was found about one node.
 #[derive(Debug, Default)]

@@ -6,7 +6,6 @@
 //!
 //! A [`Decision`] names at most one write to the Node, and what the Berth's status has to say and to remember.
 
-mod certificate;
 mod conditions;
 mod labels;
 mod patch;
@@ -23,23 +22,18 @@ use k8s_openapi::api::core::v1::Node;
 use serde_json::Value;
 
 use crate::{
-    api::{Berth, BerthStatus, Machine, Phase},
+    definitions::{Answer, Definitions},
     names::{self, reason},
-    observe::{Answer, Definitions},
     view::NodeView,
 };
+use berth_resources::{Berth, BerthStatus, Machine, Phase};
 
-pub(crate) use self::reserve::made_by;
+use self::{conditions::Findings, labels::LabelPlan};
 pub use self::{
-    certificate::{
-        CertificateDecision, CertificateRequest, KUBELET_SIGNER, Places, RequestState, Requester, SpentToken, Wanted,
-        decide_certificate, is_node_name, judge_certificate,
-    },
     patch::merge_diff,
     pool::{Move, Pin, pin},
-    reserve::{Reservation, adopt, is_adoptable, reserve},
+    reserve::{Reservation, adopt, is_adoptable, made_by, reserve},
 };
-use self::{conditions::Findings, labels::LabelPlan};
 
 /// What is known about one node when it is decided upon.
 #[derive(Clone, Copy, Debug)]

@@ -8,9 +8,9 @@ use std::{collections::BTreeMap, time::Duration};
 
 use jiff::Timestamp;
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-use kube::api::DynamicObject;
+use kube_core::DynamicObject;
 
-use crate::api::{TokenBinding, TokenBindingSpec, TokenUse};
+use crate::{TokenBinding, TokenBindingSpec, TokenUse};
 
 /// Where Kubernetes looks for bootstrap tokens.
 pub const NAMESPACE: &str = "kube-system";

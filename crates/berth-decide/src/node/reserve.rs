@@ -4,13 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use berth_labels::{Brake, LabelSet};
 use berth_site::{Resolver, Source};
-use kube::{ResourceExt as _, api::ObjectMeta};
+use kube_core::{ObjectMeta, ResourceExt as _};
 
-use crate::{
-    api::{Berth, BerthSpec, Machine, PoolPolicy, Preregister, Taint, TaintEffect},
-    names,
-    view::NodeView,
-};
+use crate::{names, view::NodeView};
+use berth_resources::{Berth, BerthSpec, Machine, PoolPolicy, Preregister, Taint, TaintEffect};
 
 /// What to do with one Berth.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,7 +103,7 @@ pub fn adopt(node: &NodeView, declared: &LabelSet) -> Berth {
 }
 
 /// Who made a Berth; nothing for one that a person wrote.
-pub(crate) fn made_by(berth: &Berth) -> Option<&str> {
+pub fn made_by(berth: &Berth) -> Option<&str> {
     berth
         .metadata
         .labels

@@ -1,7 +1,10 @@
-//! The resources that Berth adds to a cluster, as Rust types. Their CRDs are made from these types and committed in
-//! `crds/`, so that what is installed is what is read.
+//! The Kubernetes resources that Berth reads and writes, as types: its own, pools and machine configs.
+//!
+//! Their CRDs are made from these types and committed in `crds/`, so that what is installed is what is read.
+//! [`bootstrap`] has the tokens of machines.
 
 mod berth;
+pub mod bootstrap;
 mod crds;
 mod label_rule;
 mod machine_config;

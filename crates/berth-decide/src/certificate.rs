@@ -14,7 +14,7 @@ use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use sha2::{Digest as _, Sha256};
 
 use self::pkcs10::{NODE_USER, NODES_GROUP};
-use crate::bootstrap::{Binding, is_token_id};
+use berth_resources::bootstrap::{Binding, is_token_id};
 
 /// The signer of kubelets' client certificates.
 pub const KUBELET_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";

@@ -7,7 +7,7 @@ use k8s_openapi::{
     api::core::v1::ObjectReference,
     apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
-use kube::CustomResource;
+use kube_derive::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,6 +17,7 @@ use super::schema;
 /// What a pool selects and how its machines are updated.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[kube(
+    crates(kube_core = "::kube_core"),
     group = "machineconfiguration.openshift.io",
     version = "v1",
     kind = "MachineConfigPool",
@@ -125,6 +126,7 @@ pub struct PoolCondition {
 /// A part of what machines run.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[kube(
+    crates(kube_core = "::kube_core"),
     group = "machineconfiguration.openshift.io",
     version = "v1",
     kind = "MachineConfig",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kube::CustomResource;
+use kube_derive::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,7 @@ use super::schema;
 /// Which nodes a rule is for, and what it gives them.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[kube(
+    crates(kube_core = "::kube_core"),
     group = "berth.dev",
     version = "v1alpha1",
     kind = "LabelRule",

@@ -1,0 +1,29 @@
+//! The core that decides: from a site, what was observed and the policy to decisions, as values.
+//!
+//! ```text
+//! objects ── Definitions ──► Answer ── decide ──► Decision (at most one write to the Node, and the Berth's status)
+//!                            certificate request ──► CertificateDecision
+//!                            pools ──► rendered config, next step of a rollout, status
+//! ```
+//!
+//! Everything here is pure: the clock is an argument, nothing is read and nothing is written. Whoever has a question (the
+//! command line, the API, actions, controllers, the Ignition server, admission) asks it here, so that all get the same
+//! answer.
+
+mod certificate;
+mod definitions;
+pub mod names;
+mod node;
+pub mod pools;
+mod view;
+
+pub use certificate::{
+    CertificateDecision, CertificateRequest, KUBELET_SIGNER, Places, RequestState, Requester, SpentToken, Wanted,
+    decide_certificate, is_node_name, judge_certificate,
+};
+pub use definitions::{Answer, Definitions, Finding, Question, is_changed, plain, validate, validate_among};
+pub use node::{
+    Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, decide, is_adoptable, made_by,
+    merge_diff, pin, reserve,
+};
+pub use view::NodeView;
