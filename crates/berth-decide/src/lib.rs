@@ -11,19 +11,27 @@
 //! answer.
 
 mod certificate;
+mod declared;
 mod definitions;
 pub mod names;
 mod node;
+mod plan;
 pub mod pools;
+mod relabel;
 mod view;
+mod which;
 
 pub use certificate::{
     CertificateDecision, CertificateRequest, KUBELET_SIGNER, Places, RequestState, Requester, SpentToken, Wanted,
     decide_certificate, is_node_name, judge_certificate,
 };
+pub use declared::{Declaration, DynamicLabels, declared};
 pub use definitions::{Answer, Definitions, Finding, Question, is_changed, plain, validate, validate_among};
 pub use node::{
     Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, decide, is_adoptable, made_by,
     merge_diff, pin, reserve,
 };
+pub use plan::{NodePlan, Plan, Presence, Reboot, Totals, plan};
+pub use relabel::{LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, UnknownStrategy, label_diff};
 pub use view::NodeView;
+pub use which::{PoolConfigurations, which_config};

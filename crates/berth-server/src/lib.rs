@@ -27,7 +27,6 @@ mod refusal;
 mod route;
 mod service;
 mod tokens;
-mod which;
 
 pub use airship::{Api, ApiClock, ApiLimits, ApiState, Auth, ClusterAccess, IdSource};
 pub use assemble::AssembleError;
@@ -38,4 +37,3 @@ pub use tokens::{
     CreatedToken, Denial, Grant, NewToken, Role, RoleGrant, Secret, Target, TokenError, TokenInfo, TokenScope,
     TokenState, TokenStore, TokenUse, Verdict,
 };
-pub use which::{PoolConfigurations, which_config};

@@ -1,7 +1,7 @@
 //! The site made from documents, and the resolution of every node in it.
 //!
 //! ```text
-//! documents ── load ──► Site ── Resolver ──► Resolution per node ── plan ──► what would change
+//! documents ── load ──► Site ── Resolver ──► Resolution per node
 //!                        └───── check ─────► findings
 //! ```
 //!
@@ -22,7 +22,6 @@ mod network;
 mod networks;
 mod owned;
 mod placement;
-mod plan;
 mod profiles;
 mod resolve;
 mod rule;
@@ -53,7 +52,6 @@ pub use owned::{read_owned, write_owned};
 pub use placement::{
     EgressFindings, EgressIpDocument, IngressDocument, LiveTraffic, Placement, ROUTER_LABEL, egress_context, egress_ips,
 };
-pub use plan::{NodePlan, Plan, Presence, Reboot, Strategy, Totals, plan};
 pub use resolve::{
     Beaten, FactLabels, HostFacts, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject,
 };

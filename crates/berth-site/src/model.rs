@@ -177,6 +177,8 @@ pub struct WrittenLabels {
     pub last: BTreeMap<String, String>,
     /// `status.previousLabels`.
     pub earlier: BTreeMap<String, String>,
+    /// `status.removedLabels`: what an administrator removed on purpose.
+    pub removed: BTreeMap<String, String>,
 }
 
 /// A node taint.

@@ -2,6 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use berth_labels::narrowed;
+
+use crate::{
+    model::{ObservedNode, Site, WrittenLabels},
+    names,
+};
+
 /// Reads the annotation [`OWNED_LABELS`](crate::OWNED_LABELS); `None` where it cannot be read. A list of keys, without values,
 /// is understood as "whatever they are now".
 pub fn read_owned(text: &str, live: &BTreeMap<String, String>) -> Option<BTreeMap<String, String>> {
@@ -18,6 +25,28 @@ pub fn read_owned(text: &str, live: &BTreeMap<String, String>) -> Option<BTreeMa
 /// The text of the annotation.
 pub fn write_owned(owned: &BTreeMap<String, String>) -> String {
     serde_json::json!(owned).to_string()
+}
+
+impl Site {
+    /// What the controllers wrote to a Node, from the status of its Berth, where the documents have it.
+    pub fn written(&self, node: &str) -> Option<&WrittenLabels> {
+        let mut berths = self.berths.iter().filter(|berth| *berth.node_name.value == *node);
+        berths.find_map(|berth| berth.written.as_ref())
+    }
+
+    /// The labels of an observed Node that are Berth's.
+    ///
+    /// The status of its Berth says it, where the documents have it from the cluster, narrowed by what the Node says. Without
+    /// it the Node's own annotation counts, which its kubelet can write: then this is what is Berth's at most, and the
+    /// controllers remove no more than they remember to have set.
+    pub fn owned_labels(&self, node: &ObservedNode) -> BTreeMap<String, String> {
+        let noted = node.annotations.get(names::OWNED_LABELS);
+        let noted = noted.and_then(|text| read_owned(text, &node.labels));
+        match self.written(&node.name.value) {
+            Some(written) => narrowed(noted.as_ref(), &written.last, &written.earlier),
+            None => noted.unwrap_or_default(),
+        }
+    }
 }
 
 #[cfg(test)]

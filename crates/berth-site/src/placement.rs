@@ -3,13 +3,13 @@
 mod live;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     net::IpAddr,
     ops::Range,
 };
 
 use berth_documents::{Diagnostic, Lint, SourceId, Span};
-use berth_labels::ConflictPolicy;
+use berth_labels::{ConflictPolicy, OwnershipDiff};
 use berth_placement::{
     EgressContext, EgressIp, EgressPlan, Hosting, IngressAnswer, IngressContext, IngressController, LabelChanges,
     Moves, PlacementNode, Problem, ProblemKind, Taint, Traffic, check_backends, check_ingress, moves, plan_egress,
@@ -23,7 +23,6 @@ use crate::{
     model::{Name, ObservedNode, Site, Spanned},
     names,
     network::{LoadBalancer, Machine, Platform},
-    plan::{Strategy, plan},
     resolve::{Resolution, Resolver},
 };
 
@@ -103,7 +102,6 @@ impl<'a> Placement<'a> {
 
     fn gather(resolver: &Resolver<'a>, resolutions: &[Resolution], applied: bool) -> Self {
         let site = resolver.site();
-        let plan = plan(resolver, resolutions, Strategy::Owned(ConflictPolicy::default()));
         let observed: HashMap<&str, &ObservedNode> =
             site.observed.iter().map(|node| (&*node.name.value, node)).collect();
         let machines: HashMap<&str, Machine<'_>> = site
@@ -118,18 +116,14 @@ impl<'a> Placement<'a> {
             pools: Vec::with_capacity(resolutions.len()),
             spans: Vec::with_capacity(resolutions.len()),
         };
-        for (resolution, change) in resolutions.iter().zip(&plan.nodes) {
+        for resolution in resolutions {
             let live = observed.get(&*resolution.node).copied();
             let machine = machines.get(&*resolution.node);
-            let mut labels = live.map(|node| node.labels.clone()).unwrap_or_default();
-            match live {
-                Some(_) if !applied => {}
-                Some(_) => {
-                    labels.extend(change.set.iter().map(|(key, value)| (key.clone(), value.clone())));
-                    labels.retain(|key, _| !change.remove.contains(key));
-                }
-                None => labels.extend(resolution.label_set().to_map()),
-            }
+            let labels = match live {
+                Some(node) if applied => labels_after(site, node, resolution),
+                Some(node) => node.labels.clone(),
+                None => resolution.label_set().to_map(),
+            };
             let mut node = placement.node(&resolution.node, labels, live, machine, schedulable);
             node.not_ready |= !applied && live.is_none() && !site.observed.is_empty();
             placement.nodes.push(node);
@@ -513,4 +507,11 @@ fn lint(kind: ProblemKind) -> &'static Lint {
         ProblemKind::EgressUselessLabel => &lints::EGRESS_USELESS_LABEL,
         ProblemKind::EgressLabelSearch => &lints::EGRESS_LABEL_SEARCH,
     }
+}
+
+/// The labels of a live node once the site is applied.
+fn labels_after(site: &Site, node: &ObservedNode, resolution: &Resolution) -> BTreeMap<String, String> {
+    let declared = resolution.label_set();
+    let (owned, withheld) = (site.owned_labels(node), BTreeSet::new());
+    OwnershipDiff::compute(&declared, &owned, &node.labels, ConflictPolicy::default(), &withheld).apply_to(&node.labels)
 }

@@ -14,12 +14,8 @@ use kube::{
 use tokio_util::sync::CancellationToken;
 use wire::Wire;
 
-use crate::{
-    node_labels::{LabelDiff, NodeState, Refusal, Requested, label_diff},
-    outcome::Outcome,
-    strategy::{LabelPolicy, Strategy},
-    traffic::live_traffic,
-};
+use crate::{outcome::Outcome, traffic::live_traffic};
+use berth_decide::{LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, label_diff};
 
 /// How long to go on when the API server does not do what it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,10 +26,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use brake::{TooMany, check};
 pub use event::Event;
 
-use crate::{
-    apply::{NodeClient, Patience},
-    strategy::LabelPolicy,
-};
+use crate::apply::{NodeClient, Patience};
+use berth_decide::LabelPolicy;
 
 /// Where the time comes from: microseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use berth_labels::Conflict;
 use serde::{Deserialize, Serialize};
 
-use crate::node_labels::{LabelDiff, NodeState, Refusal};
+use berth_decide::{LabelDiff, NodeState, Refusal};
 
 /// A value that was replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

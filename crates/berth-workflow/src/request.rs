@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use berth_site::{NodeFilter, close_matches};
 use serde_json::{Map, Value};
 
-use crate::{strategy::Strategy, submit::SubmitError};
+use crate::submit::SubmitError;
+use berth_decide::Strategy;
 
 /// The names under which relabelling can be asked for: that of the blueprint, and that of Shipyard.
 pub const ACTION_NAMES: [&str; 2] = ["update_labels", "relabel_nodes"];

@@ -11,11 +11,8 @@ use berth_repository::{Configdocs, Error, Level, SecretPlaces, ValidationMessage
 use berth_site::{LabelChanges, LiveTraffic, Placement, Resolution, Resolver, Site, load};
 use serde_json::{Value, json};
 
-use crate::{
-    declared::{Declaration, DynamicLabels, declared},
-    node_labels::NodeState,
-    traffic::MovesFrom,
-};
+use crate::traffic::MovesFrom;
+use berth_decide::{Declaration, DynamicLabels, NodeState, declared};
 
 /// Shipyard's own document, which says how to run its workflows.
 const DEPLOYMENT_CONFIGURATION: (&str, &str) = ("shipyard/DeploymentConfiguration/v1", "deployment-configuration");

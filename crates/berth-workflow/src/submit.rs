@@ -17,12 +17,11 @@ pub use preview::{Preview, PreviewNode};
 
 use crate::{
     apply::NodeClient,
-    declared::{Declaration, DynamicLabels},
     engine::Engine,
     request::{Caller, RelabelRequest, TaskRequest},
     site::{SiteSnapshot, Targets},
-    strategy::Strategy,
 };
+use berth_decide::{Declaration, DynamicLabels, Strategy};
 
 /// The group of actions that exclude one another, as Shipyard's do.
 const SITE: &str = "site";

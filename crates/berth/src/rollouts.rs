@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use berth_decide::{NodePlan, Plan, Presence};
 use berth_pools::{
     Action, DisruptionPolicy, ForecastPool, MASTER, MachineConfigSpec, MaxUnavailable, NewNode, NodeState, PoolRollout,
     Reboots, WORKER, diff_specs_with,
 };
-use berth_site::{IntOrString, NodePlan, Plan, Pool, Presence, Site};
+use berth_site::{IntOrString, Pool, Site};
 use serde_json::{Value, json};
 
 use crate::{failure::Chain, rendering::PoolConfig, site::Loaded};

@@ -7,7 +7,8 @@ use axum::{
     http::StatusCode,
     routing::MethodFilter,
 };
-use berth_workflow::{Requested, SubmitError};
+use berth_decide::Requested;
+use berth_workflow::SubmitError;
 use serde_json::{Value, json};
 
 use super::{
@@ -137,7 +138,7 @@ async fn show(State(state): State<ApiState>, Path(node): Path<String>) -> Result
             subject.map(|subject| {
                 let mut resolution = resolver.resolve(subject);
                 resolution.labels.retain(|label| !site.hides(label.span));
-                berth_workflow::declared(&resolver, &resolution, workflow.options().dynamic).labels
+                berth_decide::declared(&resolver, &resolution, workflow.options().dynamic).labels
             })
         }
         Err(SubmitError::NothingCommitted) => None,

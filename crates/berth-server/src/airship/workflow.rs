@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header::RETRY_AFTER};
+use berth_decide::Strategy;
 use berth_repository::timestamp;
 use berth_store::{Action, ActionStore, Note, Subtask, SubtaskState};
-use berth_workflow::{Caller as Submitter, Outcome, Strategy, SubmitError, Workflow};
+use berth_workflow::{Caller as Submitter, Outcome, SubmitError, Workflow};
 use serde_json::{Map, Value, json};
 
 use super::{

@@ -70,6 +70,7 @@ fn written(object: &Object<'_>) -> Option<WrittenLabels> {
     Some(WrittenLabels {
         last: labels("labels"),
         earlier: labels("previousLabels"),
+        removed: labels("removedLabels"),
     })
 }
 

@@ -5,7 +5,6 @@
 mod envelopes;
 mod filters;
 mod order;
-mod plans;
 mod pools;
 mod precedence;
 mod rules;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use kube::api::PatchParams;
 
 use super::{ApplyError, NodeClient, Order, Pauses, Trouble};
-use crate::{node_labels::Refusal, outcome::Outcome};
+use crate::outcome::Outcome;
+use berth_decide::Refusal;
 
 impl NodeClient {
     /// Applies what the API server takes, and says what it does not take.

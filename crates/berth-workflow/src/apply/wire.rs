@@ -12,7 +12,7 @@ use kube::{
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::node_labels::NodeState;
+use berth_decide::NodeState;
 
 /// Nodes in one answer of a list: few enough for the API server to take its time for others.
 const LIST_PAGE: u32 = 1000;
@@ -74,6 +74,7 @@ impl Berth {
         WrittenLabels {
             last: self.status.labels,
             earlier: self.status.previous_labels,
+            ..WrittenLabels::default()
         }
     }
 }

@@ -10,10 +10,9 @@ use tokio::task::JoinSet;
 use super::{Engine, Event, check};
 use crate::{
     apply::ApplyError,
-    node_labels::{NodeState, Requested, label_diff},
-    strategy::Strategy,
     submit::{ActionOptions, SubmitError},
 };
+use berth_decide::{NodeState, Requested, Strategy, label_diff};
 
 /// Up to so many nodes are read one by one; for more the list of all is cheaper.
 const READ_SINGLY: usize = 16;

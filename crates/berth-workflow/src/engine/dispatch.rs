@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use super::{Engine, Event, begin};
 use crate::{
     apply::{ApplyError, NodeClient, Order, Patience},
-    node_labels::NodeState,
     outcome::Outcome,
     submit::SubmitError,
 };
+use berth_decide::NodeState;
 
 /// Results that are filed in one transaction at most.
 const BATCH: usize = 256;

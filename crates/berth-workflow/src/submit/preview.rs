@@ -10,13 +10,12 @@ use super::{SubmitError, Workflow};
 use crate::{
     apply::ApplyError,
     engine::{TooMany, check},
-    node_labels::{NodeState, Requested},
     outcome::Outcome,
     request::{RelabelRequest, TaskRequest},
     site::{SiteSnapshot, Targets},
-    strategy::Strategy,
     traffic::MovesFrom,
 };
+use berth_decide::{NodeState, Requested, Strategy};
 
 /// What an action would do, node by node. Nothing is kept and nothing is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

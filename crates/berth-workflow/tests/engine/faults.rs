@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
+use berth_decide::{LabelPolicy, Strategy};
 use berth_store::SubtaskPage;
-use berth_workflow::{LabelPolicy, NodeClient, Patience, Strategy};
+use berth_workflow::{NodeClient, Patience};
 use http::Method;
 use serde_json::{Value, json};
 

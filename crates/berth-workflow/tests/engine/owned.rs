@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use berth_workflow::{LabelPolicy, NodeClient, Requested, Strategy};
+use berth_decide::{LabelPolicy, Requested, Strategy};
+use berth_workflow::NodeClient;
 use http::{Method, Request, Response};
 use kube::{Client, client::Body};
 use serde_json::{Value, json};

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use berth_decide::{LabelPolicy, Strategy};
 use berth_store::SubtaskPage;
-use berth_workflow::{ApplyError, LabelPolicy, NodeClient, Strategy};
+use berth_workflow::{ApplyError, NodeClient};
 use k8s_openapi::api::{
     admissionregistration::v1::{ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding},
     core::v1::Node,
@@ -152,7 +153,7 @@ pub(crate) async fn refused_by_policies(client: &kube::Client) {
 /// One node by itself, all or nothing: the key is named, no other one is, and nothing is written.
 async fn a_forbidden_key_is_named(client: &kube::Client, name: &str) {
     let one = NodeClient::new(client.clone(), LabelPolicy::default());
-    let mut requested: berth_workflow::Requested = declared(name, "by-hand")
+    let mut requested: berth_decide::Requested = declared(name, "by-hand")
         .into_iter()
         .map(|(key, value)| (key, Some(value)))
         .collect();

@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use berth_decide::{DynamicLabels, Strategy};
 use berth_repository::{Configdocs, Repository, SiteRules, read_documents};
 use berth_store::{ActionState, ActionStore, Database, MemoryStore, Origin, Store, SubtaskPage, Write};
 use berth_workflow::{
-    Caller, DeploymentConfiguration, DynamicLabels, Engine, EngineOptions, MovesFrom, RelabelRequest, Strategy,
-    SubmitError, TaskRequest, Workflow, WorkflowOptions,
+    Caller, DeploymentConfiguration, Engine, EngineOptions, MovesFrom, RelabelRequest, SubmitError, TaskRequest,
+    Workflow, WorkflowOptions,
 };
 use serde_json::{Value, json};
 

@@ -1,7 +1,8 @@
 //! Dry runs that begin with what carries traffic in the cluster, on the embedded API and on a real one.
 
+use berth_decide::Strategy;
 use berth_testing::{ControlPlane, Identity};
-use berth_workflow::{MovesFrom, Strategy, WorkflowOptions};
+use berth_workflow::{MovesFrom, WorkflowOptions};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};

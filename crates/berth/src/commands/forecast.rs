@@ -2,9 +2,9 @@
 
 use std::{fmt::Write as _, io::Read, time::Duration};
 
-use berth_labels::ConflictPolicy;
+use berth_decide::{LabelPolicy, Strategy};
 use berth_pools::{Forecast, ForecastInput, NodeKind, forecast, format_duration, svg};
-use berth_site::{Resolver, Strategy};
+use berth_site::Resolver;
 use serde::Serialize;
 
 use crate::{
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ForecastArgs, stdin: &mut dyn Read, printer: &mut Print
     let configs = rendering::render_pools(&loaded.site, None, &options)?;
     let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
     let resolutions = resolver.resolve_all();
-    let labels = berth_site::plan(&resolver, &resolutions, Strategy::Owned(ConflictPolicy::default()));
+    let labels = berth_decide::plan(&resolver, &resolutions, Strategy::Owned, &LabelPolicy::default());
 
     let pools = rollouts::changing_pools(&configs, &loaded, &labels, live.states);
     let minutes = |count: u32| Duration::from_secs(u64::from(count) * 60);

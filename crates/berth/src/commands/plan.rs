@@ -6,8 +6,9 @@ use std::{
     io::Read,
 };
 
-use berth_labels::{Conflict, ConflictPolicy};
-use berth_site::{NodePlan, Plan, Presence, Resolver, Strategy, Totals, check};
+use berth_decide::{LabelPolicy, NodePlan, Plan, Presence, Strategy, Totals};
+use berth_labels::Conflict;
+use berth_site::{Resolver, check};
 use serde::Serialize;
 
 use crate::{
@@ -30,9 +31,9 @@ pub(crate) fn run(args: &PlanArgs, stdin: &mut dyn Read, printer: &mut Printer<'
     let strategy = if args.promenade {
         Strategy::Promenade
     } else {
-        Strategy::Owned(ConflictPolicy::default())
+        Strategy::Owned
     };
-    let plan = berth_site::plan(&resolver, &resolutions, strategy);
+    let plan = berth_decide::plan(&resolver, &resolutions, strategy, &LabelPolicy::default());
     printer.report(args.output.format, &PlanReport(&plan))?;
 
     if !args.promenade && plan.totals.is_mass_removal() {

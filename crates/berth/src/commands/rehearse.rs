@@ -2,12 +2,12 @@
 
 use std::{fmt::Write as _, fs, io::Read, time::Duration};
 
-use berth_labels::ConflictPolicy;
+use berth_decide::{LabelPolicy, Strategy};
 use berth_pools::{
     Consequences, Ending, ForecastInput, OutageKind, Rehearsal, Script, compare, format_duration, rehearsal_svg,
     rehearse,
 };
-use berth_site::{Resolver, Strategy};
+use berth_site::Resolver;
 use serde::Serialize;
 
 use super::forecast::at;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RehearseArgs, stdin: &mut dyn Read, printer: &mut Print
     let configs = rendering::render_pools(&loaded.site, None, &options)?;
     let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
     let resolutions = resolver.resolve_all();
-    let labels = berth_site::plan(&resolver, &resolutions, Strategy::Owned(ConflictPolicy::default()));
+    let labels = berth_decide::plan(&resolver, &resolutions, Strategy::Owned, &LabelPolicy::default());
 
     let minutes = |count: u32| Duration::from_secs(u64::from(count) * 60);
     let input = ForecastInput {

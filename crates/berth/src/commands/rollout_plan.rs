@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, io::Read};
 
-use berth_labels::ConflictPolicy;
+use berth_decide::{LabelPolicy, Plan, Strategy};
 use berth_pools::{ConditionStatus, NodeState, PoolRollout, RolloutPlan, plan_pools};
-use berth_site::{Plan, Resolver, Strategy};
+use berth_site::Resolver;
 use serde::Serialize;
 
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &RolloutPlanArgs, stdin: &mut dyn Read, printer: &mut Pr
     let configs = rendering::render_pools(&loaded.site, None, &options)?;
     let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
     let resolutions = resolver.resolve_all();
-    let labels = berth_site::plan(&resolver, &resolutions, Strategy::Owned(ConflictPolicy::default()));
+    let labels = berth_decide::plan(&resolver, &resolutions, Strategy::Owned, &LabelPolicy::default());
 
     let mut rollouts = rollouts::empty_rollouts(&configs, &loaded.configured);
     let torn = place(&mut rollouts, &resolver, live.states);

@@ -3,15 +3,14 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use berth_cluster::{admission::Webhook, connect};
+use berth_decide::{DynamicLabels, Strategy};
 use berth_labels::Flavour;
 use berth_listen::{Limits, ListenOptions, Server, TlsOptions};
 use berth_repository::{Configdocs, DocumentRules, Repository, SiteRules};
 use berth_server::{Api, ApiState, Auth, Clock, ClusterAccess, IdSource, TokenStore};
 use berth_site::LabelJoin;
 use berth_store::{ActionStore, Store};
-use berth_workflow::{
-    DeploymentConfiguration, DynamicLabels, Engine, EngineOptions, Strategy, Workflow, WorkflowOptions,
-};
+use berth_workflow::{DeploymentConfiguration, Engine, EngineOptions, Workflow, WorkflowOptions};
 use kube::Client;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;

@@ -1,9 +1,27 @@
 //! Plans: declared against observed.
 
+use berth_decide::{LabelPolicy, NodePlan, Plan, Presence, Strategy, plan};
+use berth_documents::Sources;
 use berth_labels::{ConflictPolicy, Flavour};
-use berth_site::{NodePlan, Plan, Presence, Resolver, Strategy, plan};
+use berth_site::{Resolver, load};
 
-use super::{node, pinned, read, role_pool};
+fn node(name: &str, data: &str) -> String {
+    format!(
+        "---\nschema: drydock/BaremetalNode/v1\nmetadata: {{schema: metadata/Document/v1, name: {name}, storagePolicy: cleartext}}\ndata: {data}\n"
+    )
+}
+
+fn pinned(name: &str, pool: &str, labels: &str) -> String {
+    format!(
+        "---\napiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {{name: {name}}}\nspec: {{pool: {pool}, labels: {labels}}}\n"
+    )
+}
+
+fn role_pool(name: &str) -> String {
+    format!(
+        "---\napiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfigPool\nmetadata: {{name: {name}}}\nspec: {{nodeSelector: {{matchLabels: {{node-role.kubernetes.io/{name}: ''}}}}}}\n"
+    )
+}
 
 fn observed(name: &str, labels: &str, owned: &str) -> String {
     format!(
@@ -12,12 +30,19 @@ fn observed(name: &str, labels: &str, owned: &str) -> String {
 }
 
 fn plan_of(text: &str, strategy: Strategy) -> Plan {
-    let read = read(text);
-    let resolver = Resolver::new(&read.site, Flavour::Upstream);
-    plan(&resolver, &resolver.resolve_all(), strategy)
+    plan_with(text, strategy, &LabelPolicy::default())
 }
 
-const OWNED: Strategy = Strategy::Owned(ConflictPolicy::Report);
+fn plan_with(text: &str, strategy: Strategy, policy: &LabelPolicy) -> Plan {
+    let mut sources = Sources::new();
+    let id = sources.add("site.yaml", text);
+    let parsed = berth_documents::parse(&sources, id);
+    let (site, _) = load(&sources, &parsed.documents);
+    let resolver = Resolver::new(&site, Flavour::Upstream);
+    plan(&resolver, &resolver.resolve_all(), strategy, policy)
+}
+
+const OWNED: Strategy = Strategy::Owned;
 
 fn only(plan: &Plan) -> &NodePlan {
     assert_eq!(plan.nodes.len(), 1);
@@ -55,7 +80,11 @@ fn only_what_berth_set_is_changed_or_removed() {
     assert_eq!(plan.totals.owned, 3);
     assert!(plan.totals.is_mass_removal(), "one of three owned labels");
 
-    let takeover = plan_of(&text, Strategy::Owned(ConflictPolicy::TakeOver));
+    let policy = LabelPolicy {
+        conflicts: ConflictPolicy::TakeOver,
+        ..LabelPolicy::default()
+    };
+    let takeover = plan_with(&text, OWNED, &policy);
     assert_eq!(only(&takeover).set.get("foreign").map(String::as_str), Some("d"));
 }
 
@@ -163,6 +192,9 @@ fn what_the_berth_did_not_write_is_not_berths_whatever_the_node_says() {
     let status = "status: {labels: {mine: x, moved: newer, other: z}, previousLabels: {moved: old}}\n";
     assert_eq!(removed(status), (vec!["mine".to_owned(), "moved".to_owned()], 2));
     assert_eq!(removed("status: {phase: Occupied}\n"), (Vec::new(), 0));
+    // What an administrator removed on purpose is not set again.
+    let plan = plan_of(&(berth("status: {removedLabels: {new: a}}\n") + &node), OWNED);
+    assert!(only(&plan).set.is_empty(), "{:?}", only(&plan).set);
     // Without a status nobody can tell.
     assert_eq!(removed("").1, 3);
 }

@@ -1,4 +1,6 @@
-//! What the labels of one Node need. Pure.
+//! What the labels of one Node need, by which strategy.
+
+mod strategy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +9,7 @@ use berth_site::{OWNED_LABELS, WrittenLabels, read_owned, write_owned};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::strategy::{LabelPolicy, Strategy};
+pub use self::strategy::{LabelPolicy, Strategy, UnknownStrategy};
 
 /// Requested labels; `None` asks for the key to be removed.
 pub type Requested = BTreeMap<String, Option<String>>;
@@ -23,9 +25,12 @@ pub struct NodeState {
     pub resource_version: Option<String>,
     /// Which object it is: one that was created anew under the name is another one.
     pub uid: Option<String>,
+    /// Keys that an administrator removed on purpose: the strategy `owned` does not set them again.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub withheld: BTreeSet<String>,
     /// Whether the annotation was compared with what the controllers remember to have written.
     #[serde(skip)]
-    pub(crate) confirmed: bool,
+    pub confirmed: bool,
 }
 
 impl NodeState {
@@ -42,14 +47,14 @@ impl NodeState {
     }
 
     /// How many of its labels are Berth's. A note about labels that are not there counts for nothing.
-    pub(crate) fn owned_labels(&self) -> usize {
+    pub fn owned_labels(&self) -> usize {
         let there = |(key, value): &(&String, &String)| self.labels.get(*key) == Some(value);
         self.owned.iter().filter(there).count()
     }
 
     /// Takes what the controllers remember to have written, where the Node has a Berth. The annotation is the kubelet's to
     /// write too, so that it only narrows that. Without a Berth it is all there is.
-    pub(crate) fn confirm(&mut self, written: Option<&WrittenLabels>) {
+    pub fn confirm(&mut self, written: Option<&WrittenLabels>) {
         if let Some(written) = written {
             self.owned = narrowed(Some(&self.owned), &written.last, &written.earlier);
         }
@@ -171,7 +176,7 @@ fn owned(state: &NodeState, requested: &Requested, policy: &LabelPolicy) -> Labe
         &state.owned,
         &state.labels,
         policy.conflicts,
-        &BTreeSet::new(),
+        &state.withheld,
     );
     let (keep, protected) = found.keep.into_iter().partition(|key| wanted.contains_key(key));
     LabelDiff {
@@ -238,7 +243,7 @@ impl LabelDiff {
     }
 
     /// Whether a label would go or change because the Node's annotation says that it is Berth's.
-    pub(crate) fn rests_on_note(&self, state: &NodeState) -> bool {
+    pub fn rests_on_note(&self, state: &NodeState) -> bool {
         let mut keys = self.remove.iter().chain(self.change.keys());
         keys.any(|key| state.owned.contains_key(key))
     }

@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::*;
-use crate::strategy::Strategy;
+use super::{Strategy, *};
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
@@ -40,6 +39,7 @@ fn what_the_berth_does_not_remember_is_not_berths() {
     state.confirm(Some(&WrittenLabels {
         last: map(&[("a", "1"), ("b", "9"), ("c", "3")]),
         earlier: map(&[("b", "2")]),
+        ..WrittenLabels::default()
     }));
     assert_eq!(state.owned, map(&[("a", "1"), ("b", "2")]));
     state.confirm(None);

@@ -1,11 +1,11 @@
-//! What a node is to carry, by the documents. Pure.
+//! What a node is to carry, by the documents.
 
 use std::collections::BTreeMap;
 
 use berth_site::{Resolution, Resolver};
 use serde::{Deserialize, Serialize};
 
-use crate::node_labels::Refusal;
+use crate::relabel::Refusal;
 
 /// Labels that say what the documents know of a host beside its labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,25 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use berth_labels::{Brake, Conflict, ConflictPolicy, OwnershipDiff, narrowed, promenade_diff};
+use berth_labels::{Brake, Conflict};
 use berth_pools::{Action, Membership, MembershipError, RenderOptions, diff_specs};
+use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject, render_pool};
 
-use crate::{
-    configs::render_pool,
-    model::{ObservedNode, Site},
-    names,
-    owned::read_owned,
-    resolve::{Resolution, Resolver},
-};
-
-/// How the difference between declared and live labels is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// By ownership: only labels that Berth set are changed or removed.
-    Owned(ConflictPolicy),
-    /// Promenade's own rule: whatever is not declared goes, unless the key contains `kubernetes.io`.
-    Promenade,
-}
+use crate::relabel::{LabelDiff, LabelPolicy, NodeState, Strategy, label_diff};
 
 /// Where a node stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,12 +100,9 @@ impl Totals {
     }
 }
 
-/// Plans the change from the observed Nodes of the site to its resolutions.
-///
-/// Which labels are Berth's is in the status of the Berths, where the documents have them from the cluster, narrowed by what
-/// the Nodes say. Without them the plan rests on the Nodes' own annotations, which kubelets can write: then it names what
-/// would be removed at most, and the controllers remove no more than they remember to have set.
-pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strategy) -> Plan {
+/// Plans the change from the observed Nodes of the site to its resolutions. Which labels are Berth's is what
+/// [`Site::owned_labels`] says.
+pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strategy, policy: &LabelPolicy) -> Plan {
     let site = resolver.site();
     let observed: HashMap<&str, &ObservedNode> = site
         .observed
@@ -131,12 +114,26 @@ pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strat
         .iter()
         .map(|resolution| {
             let live = observed.get(resolution.node.as_ref()).copied();
-            let declared = resolver
-                .subject(&resolution.node)
-                .is_some_and(crate::resolve::Subject::is_declared);
-            let owned = live.map(|node| owned_labels(site, node)).unwrap_or_default();
-            totals.owned += owned.len();
-            node_plan(resolver, resolution, live, declared, &owned, strategy)
+            let state = live.map(|node| state(site, node)).unwrap_or_default();
+            totals.owned += state.owned.len();
+            let declared = resolver.subject(&resolution.node).is_some_and(Subject::is_declared);
+            let diff = if declared || strategy == Strategy::Owned {
+                let requested = resolution.labels.iter();
+                let requested = requested.map(|label| (label.key.to_string(), Some(label.value.to_string())));
+                label_diff(&state, &requested.collect(), strategy, policy)
+            } else {
+                // The other strategies remove what is not declared. A node that nobody declared would lose all its labels.
+                LabelDiff {
+                    keep: state.labels.keys().cloned().collect(),
+                    ..LabelDiff::default()
+                }
+            };
+            let presence = match (live, declared) {
+                (None, _) => Presence::Awaited,
+                (Some(_), true) => Presence::Registered,
+                (Some(_), false) => Presence::Undeclared,
+            };
+            node_plan(resolver, resolution, presence, &state, diff)
         })
         .collect();
     for node in &nodes {
@@ -154,97 +151,41 @@ pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strat
     Plan { nodes, totals }
 }
 
+/// An observed Node as a change finds it.
+fn state(site: &Site, node: &ObservedNode) -> NodeState {
+    let withheld = site.written(&node.name.value).map(|written| &written.removed);
+    NodeState {
+        labels: node.labels.clone(),
+        owned: site.owned_labels(node),
+        withheld: withheld.into_iter().flat_map(BTreeMap::keys).cloned().collect(),
+        ..NodeState::default()
+    }
+}
+
 fn node_plan(
     resolver: &Resolver<'_>,
     resolution: &Resolution,
-    live: Option<&ObservedNode>,
-    declared: bool,
-    owned: &BTreeMap<String, String>,
-    strategy: Strategy,
+    presence: Presence,
+    state: &NodeState,
+    diff: LabelDiff,
 ) -> NodePlan {
-    let empty = BTreeMap::new();
-    let before = live.map_or(&empty, |node| &node.labels);
-    let (patch, mut keep, conflicts) = difference(resolution, before, owned, declared, strategy);
-    let mut after = before.clone();
-    let (mut set, mut changed, mut remove) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-    for (key, value) in patch {
-        match value {
-            Some(value) => {
-                if before.contains_key(&key) {
-                    changed.insert(key.clone());
-                }
-                after.insert(key.clone(), value.clone());
-                set.insert(key, value);
-            }
-            None => {
-                after.remove(&key);
-                remove.insert(key);
-            }
-        }
-    }
-    keep.retain(|key| !set.contains_key(key) && !remove.contains(key));
+    let after = diff.labels_after(state);
     let pool = |labels: &BTreeMap<String, String>| primary(resolver.membership(), &resolution.node, labels);
-    let (pool_before, pool_after) = (pool(before), pool(&after));
+    let (pool_before, pool_after) = (pool(&state.labels), pool(&after));
+    let registered = presence != Presence::Awaited;
+    let mut keep = diff.keep;
+    keep.extend(diff.protected);
     NodePlan {
         node: resolution.node.clone(),
-        presence: match (live, declared) {
-            (None, _) => Presence::Awaited,
-            (Some(_), true) => Presence::Registered,
-            (Some(_), false) => Presence::Undeclared,
-        },
-        reboot: reboot(resolver.site(), live.is_some(), &pool_before, &pool_after),
-        set,
-        changed,
-        remove,
+        presence,
+        reboot: reboot(resolver.site(), registered, &pool_before, &pool_after),
+        changed: diff.change.keys().cloned().collect(),
+        set: diff.set.into_iter().chain(diff.change).collect(),
+        remove: diff.remove,
         keep,
-        conflicts,
+        conflicts: diff.conflicts,
         pool_before: pool_before.ok().flatten(),
         pool_after: pool_after.ok().flatten(),
-    }
-}
-
-type Difference = (BTreeMap<String, Option<String>>, BTreeSet<String>, Vec<Conflict>);
-
-fn difference(
-    resolution: &Resolution,
-    live: &BTreeMap<String, String>,
-    owned: &BTreeMap<String, String>,
-    declared: bool,
-    strategy: Strategy,
-) -> Difference {
-    match strategy {
-        Strategy::Owned(policy) => {
-            let diff = OwnershipDiff::compute(&resolution.label_set(), owned, live, policy, &BTreeSet::new());
-            (diff.patch(), diff.keep, diff.conflicts)
-        }
-        // Promenade is only ever asked about nodes that a document describes; any other node would lose all its labels.
-        Strategy::Promenade if !declared => (BTreeMap::new(), live.keys().cloned().collect(), Vec::new()),
-        Strategy::Promenade => {
-            let requested = resolution
-                .labels
-                .iter()
-                .map(|label| (label.key.to_string(), Some(label.value.to_string())))
-                .collect();
-            (
-                promenade_diff(live, &requested),
-                live.keys().cloned().collect(),
-                Vec::new(),
-            )
-        }
-    }
-}
-
-/// The labels that Berth applied last.
-fn owned_labels(site: &Site, node: &ObservedNode) -> BTreeMap<String, String> {
-    let noted = node.annotations.get(names::OWNED_LABELS);
-    let noted = noted.and_then(|text| read_owned(text, &node.labels));
-    let mut berths = site
-        .berths
-        .iter()
-        .filter(|berth| berth.node_name.value == node.name.value);
-    match berths.find_map(|berth| berth.written.as_ref()) {
-        Some(written) => narrowed(noted.as_ref(), &written.last, &written.earlier),
-        None => noted.unwrap_or_default(),
     }
 }
 

@@ -1,0 +1,3 @@
+//! Decisions, from documents and observed Nodes to plans.
+
+mod plans;
