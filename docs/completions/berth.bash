@@ -1292,7 +1292,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__controller)
-            opts="-f -h --mode --approve --no-adoption --site --filename --database --database-file --sealing-key-file --sealing-key --no-dynamic-labels --admission --admission-failure --admission-listen --tls-cert --tls-key --admission-client-ca --allow-mass-removal --take-over --health-listen --max-connections --max-connections-per-address --max-streams --max-body-memory --no-leader-election --lease-namespace --lease-duration --identity --flavour --kubeconfig --context --log-format --log-level --help"
+            opts="-f -h --mode --approve --no-adoption --site --filename --database --database-file --sealing-key-file --sealing-key --admission --admission-failure --admission-listen --tls-cert --tls-key --admission-client-ca --allow-mass-removal --take-over --health-listen --max-connections --max-connections-per-address --max-streams --max-body-memory --no-leader-election --lease-namespace --lease-duration --identity --flavour --kubeconfig --context --log-format --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4682,7 +4682,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__serve)
-            opts="-f -h --listen --plain-http --auth --no-cluster --strategy --protect --no-site-action-needed --all-or-nothing --deployment-configuration --no-dynamic-labels --any-filter-label --concurrency --lease-duration --identity --admission-listen --admission-cert --admission-key --admission-client-ca --database --database-file --sealing-key-file --sealing-key --site --filename --from-cluster --cluster-kubeconfig --cluster-context --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --announce-to --max-connections --max-connections-per-address --max-streams --max-body-memory --log-format --log-level --flavour --help"
+            opts="-f -h --listen --plain-http --auth --no-cluster --strategy --protect --no-site-action-needed --all-or-nothing --deployment-configuration --any-filter-label --concurrency --lease-duration --identity --admission-listen --admission-cert --admission-key --admission-client-ca --database --database-file --sealing-key-file --sealing-key --site --filename --from-cluster --cluster-kubeconfig --cluster-context --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --announce-to --max-connections --max-connections-per-address --max-streams --max-body-memory --log-format --log-level --flavour --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -102,8 +102,6 @@ pub struct Options {
     pub flavour: Flavour,
     /// What to do with keys that somebody else set to another value.
     pub conflicts: ConflictPolicy,
-    /// Give the machines of the documents the labels that say their rack, profiles and tags.
-    pub dynamic_labels: bool,
     /// Let a change take away more than a tenth of all owned labels.
     pub allow_mass_removal: bool,
     /// Leader election; without it this is the only replica.
@@ -143,7 +141,6 @@ impl Options {
             adopt: true,
             flavour: Flavour::default(),
             conflicts: ConflictPolicy::Report,
-            dynamic_labels: true,
             allow_mass_removal: false,
             lease: None,
             listen: None,

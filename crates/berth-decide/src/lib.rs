@@ -25,7 +25,7 @@ pub use certificate::{
     CertificateDecision, CertificateRequest, KUBELET_SIGNER, Places, RequestState, Requester, SpentToken, Wanted,
     decide_certificate, is_node_name, judge_certificate,
 };
-pub use declared::{Declaration, DynamicLabels, declared};
+pub use declared::Declaration;
 pub use definitions::{Answer, Definitions, Finding, Question, is_changed, plain, validate, validate_among};
 pub use node::{
     Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, decide, is_adoptable, made_by,

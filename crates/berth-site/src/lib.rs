@@ -40,8 +40,8 @@ pub use model::{
     ObservedNode, ObservedTaint, Pool, PoolPolicy, Preregister, Rack, Site, Spanned, Taint, WrittenLabels,
 };
 pub use names::{
-    CLOUD_EGRESS, EGRESS_ASSIGNABLE, FLAVOUR, IMPLICIT_VALUES, NODE_LABELS, OVN_HOST_CIDRS, OVN_PRIMARY, OWNED_LABELS,
-    POOL, REMOTE_WORKER, ROLE,
+    CLOUD_EGRESS, DYNAMIC_LABELS, EGRESS_ASSIGNABLE, FLAVOUR, IMPLICIT_VALUES, NODE_LABELS, OVN_HOST_CIDRS,
+    OVN_PRIMARY, OWNED_LABELS, POOL, REMOTE_WORKER, ROLE,
 };
 pub use network::{
     Address, AddressRange, Addressing, Bmc, CloudEgress, Cluster, ClusterNetwork, HostNetwork, Interface, LoadBalancer,
@@ -53,7 +53,7 @@ pub use placement::{
     EgressFindings, EgressIpDocument, IngressDocument, LiveTraffic, Placement, ROUTER_LABEL, egress_context, egress_ips,
 };
 pub use resolve::{
-    Beaten, FactLabels, HostFacts, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, Source, Subject,
+    Beaten, HostFacts, PoolSource, Removed, Resolution, ResolvedLabel, Resolver, SkippedFact, Source, Subject,
 };
 pub use rule::{AtAdmission, ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};
 pub use suggest::{close_matches, nearest};

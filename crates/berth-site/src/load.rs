@@ -198,6 +198,7 @@ impl Loader<'_> {
             Kind::Node => site.observed.extend(node::read(&object, report)),
             Kind::Region => {
                 site.flavour = site.flavour.take().or_else(|| host::read_flavour(&object, report));
+                site.dynamic_labels = site.dynamic_labels.or_else(|| host::read_dynamic(&object, report));
                 site.regions.push(object.name);
             }
             Kind::HardwareProfile => site.hardware_profiles.push(object.name),
@@ -258,7 +259,7 @@ impl Loader<'_> {
         let known: &[&str] = match kind {
             Kind::MachineConfigPool => &[names::NODE_LABELS, names::IMPLICIT_VALUES],
             Kind::BaremetalNode => &[names::POOL],
-            Kind::Region => &[names::FLAVOUR],
+            Kind::Region => &[names::FLAVOUR, names::DYNAMIC_LABELS],
             _ => &[],
         };
         for (key, _) in [document.labels(), document.annotations()]

@@ -67,6 +67,8 @@ pub struct Site {
     pub racks: Vec<Rack>,
     /// Whose rules hold, where a Region says so.
     pub flavour: Option<Spanned<Flavour>>,
+    /// Whether nodes get labels that say their rack, profiles and tags, where a Region says so.
+    pub dynamic_labels: Option<bool>,
     /// Regions.
     pub regions: Vec<Name>,
     /// Hardware profiles.

@@ -15,6 +15,9 @@ pub const OWNED_LABELS: &str = "berth.dev/owned-labels";
 /// Label or annotation of a Region: whose kubelet and API server the site runs, `upstream` or `openshift`.
 pub const FLAVOUR: &str = "berth.dev/flavour";
 
+/// Label or annotation of a Region: whether nodes get labels that say their rack, profiles and tags, `enabled` or `disabled`.
+pub const DYNAMIC_LABELS: &str = "berth.dev/dynamic-labels";
+
 /// Label of a machine config: the role, and so the pools, it is for.
 pub const ROLE: &str = "machineconfiguration.openshift.io/role";
 

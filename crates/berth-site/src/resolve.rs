@@ -1,6 +1,6 @@
 //! The answer for each node: its pool, its labels, and for each label where it comes from and how it is delivered.
 //!
-//! Sources, weakest to strongest: the pool's explicit labels, rules (by priority, then name), the rack, the
+//! Sources, weakest to strongest: facts of the host (its rack, profiles and tags), the pool's explicit labels, rules (by priority, then name), the rack, the
 //! host-profile chain, the node document or Berth, the pool's implicit labels. See `docs/ARCHITECTURE.md`.
 
 mod facts;
@@ -26,7 +26,7 @@ use crate::{
     rule::NodeFacts,
     suggest::nearest,
 };
-pub use facts::{FactLabels, HostFacts};
+pub use facts::{HostFacts, SkippedFact};
 use fold::{Candidate, Folded, Rank};
 use matching::PatternIndex;
 
@@ -39,6 +39,8 @@ const NAMES_LISTED: usize = 6;
 /// A source of labels; indices point into the [`Site`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
+    /// What the documents know of a host beside its labels; the index is that of its node document.
+    Fact(u32),
     /// Explicit labels of a pool.
     Explicit(u32),
     /// A rule.
@@ -139,6 +141,8 @@ pub struct Resolution {
     pub labels: Vec<ResolvedLabel>,
     /// Labels that the site declares and removes again for this node.
     pub removed: Vec<Removed>,
+    /// Facts of the host that are not labels, because they cannot be.
+    pub skipped: Vec<SkippedFact>,
     /// The rules that match the node, by their place in [`Site::rules`].
     pub rules: Box<[u32]>,
     /// What is wrong with this node.
@@ -326,7 +330,8 @@ impl<'a> Resolver<'a> {
         };
         let rules = self.patterns.matching(self.site, &facts, &host.chain.profiles);
 
-        let mut candidates = self.host_candidates(subject, &host);
+        let (mut candidates, skipped) = self.fact_candidates(subject);
+        candidates.extend(self.host_candidates(subject, &host));
         for matched in rules.iter().filter(|matched| !matched.by_pool) {
             self.rule_candidates(matched, &facts, &mut candidates, &mut diagnostics);
         }
@@ -372,6 +377,7 @@ impl<'a> Resolver<'a> {
             pool: pool.and_then(|(index, source)| Some((self.site.pools.get(index)?.name.value.clone(), source))),
             labels: folded.labels,
             removed: folded.removed,
+            skipped,
             rules: self.rules_that_hold(&rules, pool.map(|(index, _)| index)),
             diagnostics,
         }
@@ -598,6 +604,7 @@ impl Site {
     pub fn describe(&self, source: Source) -> String {
         let (_, name) = self.source_parts(source);
         match source {
+            Source::Fact(_) => format!("rack, profiles and tags of node `{name}`"),
             Source::Explicit(_) => format!("pool `{name}`"),
             Source::Rule(_) => format!("rule `{name}`"),
             Source::Rack(_) => format!("rack `{name}`"),
@@ -613,6 +620,7 @@ impl Site {
             list.get(index as usize).map_or("", |item| &name(item).value)
         }
         match source {
+            Source::Fact(index) => ("fact", name(&self.nodes, index, |node| &node.name)),
             Source::Explicit(index) => ("pool-explicit", name(&self.pools, index, |pool| &pool.name)),
             Source::Rule(index) => ("rule", name(&self.rules, index, |rule| &rule.name)),
             Source::Rack(index) => ("rack", name(&self.racks, index, |rack| &rack.name)),

@@ -12,7 +12,7 @@ use berth_site::{LabelChanges, LiveTraffic, Placement, Resolution, Resolver, Sit
 use serde_json::{Value, json};
 
 use crate::traffic::MovesFrom;
-use berth_decide::{Declaration, DynamicLabels, NodeState, declared};
+use berth_decide::{Declaration, NodeState};
 
 /// Shipyard's own document, which says how to run its workflows.
 const DEPLOYMENT_CONFIGURATION: (&str, &str) = ("shipyard/DeploymentConfiguration/v1", "deployment-configuration");
@@ -174,7 +174,7 @@ pub(crate) struct Targets {
 
 impl Targets {
     /// Looks names up. With `all_or_nothing` an error anywhere in the site touches every node.
-    pub(crate) fn find(site: &SiteSnapshot, names: &[String], dynamic: DynamicLabels, all_or_nothing: bool) -> Self {
+    pub(crate) fn find(site: &SiteSnapshot, names: &[String], all_or_nothing: bool) -> Self {
         let resolver = site.resolver();
         let mut targets = Self {
             nodes: Vec::with_capacity(names.len()),
@@ -192,9 +192,7 @@ impl Targets {
             let resolution = resolver.resolve(subject);
             used.add(&resolver, &resolution);
             own.extend(own_errors(site, &resolution));
-            targets
-                .nodes
-                .push((name.clone(), declared(&resolver, &resolution, dynamic)));
+            targets.nodes.push((name.clone(), Declaration::from(&resolution)));
         }
         for message in site.messages.iter().filter(|message| message.error) {
             if all_or_nothing || used.is_touched_by(&resolver, message) {

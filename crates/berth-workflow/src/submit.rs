@@ -21,7 +21,7 @@ use crate::{
     request::{Caller, RelabelRequest, TaskRequest},
     site::{SiteSnapshot, Targets},
 };
-use berth_decide::{Declaration, DynamicLabels, Strategy};
+use berth_decide::{Declaration, Strategy};
 
 /// The group of actions that exclude one another, as Shipyard's do.
 const SITE: &str = "site";
@@ -34,8 +34,6 @@ const VALIDATIONS_KEPT: usize = 50;
 pub struct WorkflowOptions {
     /// How labels follow where a request does not say it.
     pub strategy: Strategy,
-    /// Whether nodes get labels that say where they stand and what they are.
-    pub dynamic: DynamicLabels,
     /// Refuse actions until some revision took part in a site action. The blueprint asks for it: labels of a site that was
     /// never deployed are nothing to update.
     pub require_site_action: bool,
@@ -53,7 +51,6 @@ impl Default for WorkflowOptions {
     fn default() -> Self {
         Self {
             strategy: Strategy::Mirror,
-            dynamic: DynamicLabels::On,
             require_site_action: true,
             deployment_configuration: DeploymentConfiguration::default(),
             all_or_nothing: false,
@@ -261,9 +258,9 @@ impl Workflow {
 
     /// The nodes with what they are to carry, when nothing speaks against them.
     async fn targets(&self, site: &Arc<SiteSnapshot>, names: Vec<String>) -> Result<Targets, SubmitError> {
-        let (dynamic, all) = (self.options.dynamic, self.options.all_or_nothing);
+        let all = self.options.all_or_nothing;
         let on = Arc::clone(site);
-        let found = tokio::task::spawn_blocking(move || Targets::find(&on, &names, dynamic, all));
+        let found = tokio::task::spawn_blocking(move || Targets::find(&on, &names, all));
         let targets = found.await.map_err(|_| SubmitError::Interrupted)?;
         if !targets.unknown.is_empty() {
             return Err(SubmitError::UnknownNodes {

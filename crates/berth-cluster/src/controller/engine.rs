@@ -279,12 +279,7 @@ impl Engine {
         self.postponed.clear();
         let existing: Vec<_> = self.state.berths.values().collect();
         let resolver = Resolver::new(documents.site(), documents.flavour());
-        let reservations = reserve(
-            &resolver,
-            &existing,
-            self.options.dynamic_labels,
-            self.options.allow_mass_removal,
-        );
+        let reservations = reserve(&resolver, &existing, self.options.allow_mass_removal);
         self.foresee(&reservations);
         for reservation in reservations {
             let (node, work) = match reservation {

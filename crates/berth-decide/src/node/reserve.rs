@@ -32,20 +32,13 @@ pub enum Reservation {
 ///
 /// Only Berths that were made for documents, or that adopted a Node, are changed; those that people wrote stay theirs.
 /// With no declared node nothing is deleted: an empty source proves nothing.
-///
-/// `dynamic_labels` gives each machine also the labels that say its rack, profile and tags, as an action does.
-pub fn reserve(
-    resolver: &Resolver<'_>,
-    existing: &[&Berth],
-    dynamic_labels: bool,
-    allow_mass_removal: bool,
-) -> Vec<Reservation> {
+pub fn reserve(resolver: &Resolver<'_>, existing: &[&Berth], allow_mass_removal: bool) -> Vec<Reservation> {
     let by_node: BTreeMap<String, &Berth> = existing.iter().map(|berth| (berth.node_name(), *berth)).collect();
     let mut declared = BTreeSet::new();
     let mut plan = Vec::new();
     for subject in resolver.subjects().iter().filter(|subject| subject.is_declared()) {
         let node = subject.name.to_string();
-        let (name, spec) = declared_berth(resolver, subject, dynamic_labels);
+        let (name, spec) = declared_berth(resolver, subject);
         declared.insert(node.clone());
         match by_node.get(&node) {
             None => plan.push(Reservation::Create(Box::new(new_berth(
@@ -126,17 +119,14 @@ fn new_berth(name: &str, spec: BerthSpec, by: &str) -> Berth {
 }
 
 /// Labels that come from the pool itself are left to the pool, so that a change of the pool reaches the node.
-fn declared_berth(resolver: &Resolver<'_>, subject: &berth_site::Subject, dynamic_labels: bool) -> (String, BerthSpec) {
+fn declared_berth(resolver: &Resolver<'_>, subject: &berth_site::Subject) -> (String, BerthSpec) {
     let resolution = resolver.resolve(subject);
-    let mut labels: BTreeMap<String, String> = resolution
+    let labels: BTreeMap<String, String> = resolution
         .labels
         .iter()
         .filter(|label| !matches!(label.source, Source::Explicit(_) | Source::Implicit(_)))
         .map(|label| (label.key.as_str().to_owned(), label.value.as_str().to_owned()))
         .collect();
-    if dynamic_labels {
-        labels.extend(resolver.fact_labels(subject, &resolution).labels);
-    }
     let mut spec = BerthSpec {
         pool: resolution.pool_name().map(str::to_owned),
         labels,
@@ -202,12 +192,12 @@ metadata: {schema: metadata/Document/v1, name: compute, storagePolicy: cleartext
 data: {}
 ";
 
-    fn reserved(dynamic_labels: bool) -> BTreeMap<String, String> {
+    fn reserved() -> BTreeMap<String, String> {
         let mut sources = Sources::new();
         let id = sources.add("site.yaml", SITE);
         let (site, _) = berth_site::load(&sources, &parse(&sources, id).documents);
         let resolver = Resolver::new(&site, Flavour::Upstream);
-        let plan = reserve(&resolver, &[], dynamic_labels, false);
+        let plan = reserve(&resolver, &[], false);
         let [Reservation::Create(berth)] = plan.as_slice() else {
             panic!("{plan:?}");
         };
@@ -216,12 +206,11 @@ data: {}
 
     #[test]
     fn a_berth_says_what_the_documents_know_of_the_machine() {
-        let labels = reserved(true);
+        let labels = reserved();
         assert_eq!(labels.get("berth.dev/rack").map(String::as_str), Some("r1"));
         assert_eq!(labels.get("berth.dev/tag-big").map(String::as_str), Some(""));
-        // What the documents declare is stronger, and what is no legal label is left out.
+        // What the documents declare is stronger, and what is not a legal label is left out.
         assert_eq!(labels.get("berth.dev/profile").map(String::as_str), Some("mine"));
         assert_eq!(labels.len(), 3, "{labels:?}");
-        assert_eq!(reserved(false).len(), 1);
     }
 }

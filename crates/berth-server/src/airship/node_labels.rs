@@ -138,7 +138,7 @@ async fn show(State(state): State<ApiState>, Path(node): Path<String>) -> Result
             subject.map(|subject| {
                 let mut resolution = resolver.resolve(subject);
                 resolution.labels.retain(|label| !site.hides(label.span));
-                berth_decide::declared(&resolver, &resolution, workflow.options().dynamic).labels
+                resolution.label_set().to_map()
             })
         }
         Err(SubmitError::NothingCommitted) => None,

@@ -59,20 +59,34 @@ pub(super) fn read_node(object: &Object<'_>, report: &mut Report<'_>) -> Baremet
 
 /// Whose kubelet the region runs, said in the document's label or annotation.
 pub(super) fn read_flavour(object: &Object<'_>, report: &mut Report<'_>) -> Option<Spanned<Flavour>> {
+    let allowed = [("upstream", Flavour::Upstream), ("openshift", Flavour::Openshift)];
+    one_of(object, names::FLAVOUR, &allowed, report)
+}
+
+/// Whether nodes of the region get labels that say what the documents know of them.
+pub(super) fn read_dynamic(object: &Object<'_>, report: &mut Report<'_>) -> Option<bool> {
+    let allowed = [("enabled", true), ("disabled", false)];
+    one_of(object, names::DYNAMIC_LABELS, &allowed, report).map(|said| said.value)
+}
+
+/// A choice that a document's label or annotation says.
+fn one_of<T: Copy>(
+    object: &Object<'_>,
+    key: &str,
+    allowed: &[(&str, T)],
+    report: &mut Report<'_>,
+) -> Option<Spanned<T>> {
     let maps = [object.document.labels(), object.document.annotations()];
-    let node = maps.into_iter().flatten().find_map(|map| map.get(names::FLAVOUR))?;
-    let text = reference(node, &format!("`{}`", names::FLAVOUR), report)?;
-    match text.value.parse() {
-        Ok(flavour) => Some(Spanned::new(flavour, text.span)),
-        Err(_) => {
-            let message = format!("`{}` cannot be `{}`", names::FLAVOUR, text.value);
-            report.push(
-                Diagnostic::new(&lints::INVALID_VALUE, text.span, message)
-                    .with_help("allowed values: `upstream`, `openshift`"),
-            );
-            None
-        }
+    let node = maps.into_iter().flatten().find_map(|map| map.get(key))?;
+    let text = reference(node, &format!("`{key}`"), report)?;
+    if let Some((_, value)) = allowed.iter().find(|(name, _)| **name == *text.value) {
+        return Some(Spanned::new(*value, text.span));
     }
+    let names: Vec<String> = allowed.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let message = format!("`{key}` cannot be `{}`", text.value);
+    let help = format!("allowed values: {}", names.join(", "));
+    report.push(Diagnostic::new(&lints::INVALID_VALUE, text.span, message).with_help(help));
+    None
 }
 
 fn host_data(fields: &mut Fields<'_>, report: &mut Report<'_>) -> HostData {

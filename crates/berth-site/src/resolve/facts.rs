@@ -5,8 +5,12 @@ use std::collections::HashSet;
 use berth_labels::Label;
 
 use crate::{
-    model::{HostData, Name, Rack},
-    resolve::{Resolution, Resolver, Subject},
+    model::{HostData, Name, Rack, Spanned},
+    resolve::{
+        Resolver, Source, Subject,
+        fold::{Candidate, Rank},
+        small,
+    },
 };
 
 /// A host with everything it inherits.
@@ -24,56 +28,69 @@ pub struct HostFacts<'a> {
     pub tags: Vec<&'a str>,
 }
 
-impl HostFacts<'_> {
-    /// The facts as labels that say them: `berth.dev/rack`, `berth.dev/profile`, `berth.dev/hardware-profile`, and
-    /// `berth.dev/tag-NAME` for each tag. A fact need not be a legal label.
-    pub fn labels(&self) -> Vec<(String, String)> {
-        let named = [
-            ("rack", self.rack),
-            ("profile", self.profile),
-            ("hardware-profile", self.hardware_profile),
-        ];
-        let named = named
-            .into_iter()
-            .filter_map(|(key, value)| Some((format!("berth.dev/{key}"), value?.to_owned())));
-        let tags = self
-            .tags
-            .iter()
-            .map(|tag| (format!("berth.dev/tag-{tag}"), String::new()));
-        named.chain(tags).collect()
-    }
-}
-
-/// The facts of a host as labels, beside those that its documents declare.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FactLabels {
-    /// Keys and values, all of them legal.
-    pub labels: Vec<(String, String)>,
-    /// Keys of facts that are no legal labels, each with the reason.
-    pub skipped: Vec<(String, String)>,
+/// A fact of a host that cannot be a label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedFact {
+    /// The key that it would have.
+    pub key: String,
+    /// Why it is not a label.
+    pub reason: String,
 }
 
 impl<'a> Resolver<'a> {
-    /// The labels that say the facts of a host. A declared label of the same key is stronger, and a fact that is no legal
-    /// label is skipped and said: a tag was not written to be a label.
-    pub fn fact_labels(&self, subject: &Subject, resolution: &Resolution) -> FactLabels {
-        let mut found = FactLabels::default();
-        for (key, value) in self.facts(subject).labels() {
-            if resolution.labels.iter().any(|label| label.key.as_str() == key) {
-                continue;
-            }
-            match Label::parse_parts(&key, &value) {
-                Ok(_) => found.labels.push((key, value)),
-                Err(error) => found.skipped.push((key, error.to_string())),
+    /// The labels that say the facts of a host: `berth.dev/rack`, `berth.dev/profile`, `berth.dev/hardware-profile`, and
+    /// `berth.dev/tag-NAME` for each tag. A fact need not be a legal label: a tag was not written to be one.
+    pub(super) fn fact_candidates(&self, subject: &Subject) -> (Vec<Candidate>, Vec<SkippedFact>) {
+        let (mut candidates, mut skipped) = (Vec::new(), Vec::new());
+        let Some(index) = subject.node.filter(|_| self.site.dynamic_labels != Some(false)) else {
+            return (candidates, skipped);
+        };
+        let written = self.written_facts(subject);
+        let named = [
+            ("berth.dev/rack", written.rack),
+            ("berth.dev/profile", written.profile),
+            ("berth.dev/hardware-profile", written.hardware_profile),
+        ];
+        let named = named
+            .into_iter()
+            .filter_map(|(key, name)| name.map(|name| (key.to_owned(), name.value.as_ref(), name.span)));
+        let tags = written.tags.iter();
+        let tags = tags.map(|tag| (format!("berth.dev/tag-{}", tag.value), "", tag.span));
+        for (key, value, span) in named.chain(tags) {
+            match Label::parse_parts(&key, value) {
+                Ok(label) => candidates.push(Candidate {
+                    key: label.key,
+                    value: Some(label.value),
+                    rank: Rank::Fact,
+                    source: Source::Fact(small(index)),
+                    span,
+                }),
+                Err(error) => skipped.push(SkippedFact {
+                    key,
+                    reason: error.to_string(),
+                }),
             }
         }
-        found
+        (candidates, skipped)
     }
 
     /// What is known of a host beside its labels. A name that no document describes has no facts.
     pub fn facts(&self, subject: &Subject) -> HostFacts<'a> {
+        let written = self.written_facts(subject);
+        let text = |name: Option<&'a Name>| name.map(|name| name.value.as_ref());
+        let rack = text(written.rack);
+        HostFacts {
+            rack,
+            rack_document: rack.and_then(|name| self.site.racks.get(*self.racks.get(name)?)),
+            profile: text(written.profile),
+            hardware_profile: text(written.hardware_profile),
+            tags: written.tags.iter().map(|tag| tag.value.as_ref()).collect(),
+        }
+    }
+
+    fn written_facts(&self, subject: &Subject) -> WrittenFacts<'a> {
         let Some(node) = subject.node.and_then(|index| self.site.nodes.get(index)) else {
-            return HostFacts::default();
+            return WrittenFacts::default();
         };
         // Nearest first: the node, its profile, the profile's profile.
         let chain = node
@@ -86,24 +103,28 @@ impl<'a> Resolver<'a> {
         let sources: Vec<&'a HostData> = std::iter::once(&node.data)
             .chain(inherited.map(|profile| &profile.data))
             .collect();
-        let first = |field: fn(&'a HostData) -> Option<&'a Name>| {
-            let name = sources.iter().find_map(|data| field(data))?;
-            Some(name.value.as_ref())
-        };
-        let rack = first(|data| data.rack.as_ref());
-        HostFacts {
-            rack,
-            rack_document: rack.and_then(|name| self.site.racks.get(*self.racks.get(name)?)),
-            profile: node.data.profile.as_ref().map(|profile| profile.value.as_ref()),
+        let first = |field: fn(&'a HostData) -> Option<&'a Name>| sources.iter().find_map(|data| field(data));
+        WrittenFacts {
+            rack: first(|data| data.rack.as_ref()),
+            profile: node.data.profile.as_ref(),
             hardware_profile: first(|data| data.hardware_profile.as_ref()),
             tags: tags(&sources),
         }
     }
 }
 
+/// The facts of a host where they are written.
+#[derive(Debug, Default)]
+struct WrittenFacts<'a> {
+    rack: Option<&'a Name>,
+    profile: Option<&'a Name>,
+    hardware_profile: Option<&'a Name>,
+    tags: Vec<&'a Spanned<String>>,
+}
+
 /// Merges lists of tags, nearest first. A tag that starts with `!` is none: it keeps the inherited one away.
-fn tags<'a>(sources: &[&'a HostData]) -> Vec<&'a str> {
-    let mut tags: Vec<&'a str> = Vec::new();
+fn tags<'a>(sources: &[&'a HostData]) -> Vec<&'a Spanned<String>> {
+    let mut tags: Vec<&'a Spanned<String>> = Vec::new();
     let mut settled: HashSet<&'a str> = HashSet::new();
     for data in sources {
         // What one list negates holds for what is inherited, not for the list itself.
@@ -111,7 +132,7 @@ fn tags<'a>(sources: &[&'a HostData]) -> Vec<&'a str> {
         for tag in &data.tags {
             match tag.value.strip_prefix('!') {
                 Some(away) => negated.push(away),
-                None if settled.insert(&tag.value) => tags.push(&tag.value),
+                None if settled.insert(&tag.value) => tags.push(tag),
                 None => {}
             }
         }

@@ -9,6 +9,8 @@ use crate::{lints, model::Site};
 /// The strength of a source. The order of the variants is the order of strength.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
+    /// What the documents know of the host beside its labels.
+    Fact,
     /// Explicit labels of the pool.
     Explicit,
     /// Rules, by their place in the order of priority and name.

@@ -213,24 +213,29 @@ fn facts_are_labels_where_they_can_be() {
         ]
         .concat(),
     );
-    let resolver = Resolver::new(&site.site, Flavour::Upstream);
-    let subject = resolver.subject("e").unwrap();
-    let facts = resolver.fact_labels(subject, &resolver.resolve(subject));
     // The declared profile is stronger.
-    let expected = [
-        ("berth.dev/rack", "r1"),
-        ("berth.dev/hardware-profile", "hw"),
-        ("berth.dev/tag-big", ""),
-    ];
     assert_eq!(
-        facts.labels,
-        expected.map(|(key, value)| (key.to_owned(), value.to_owned()))
+        site.all_labels("e"),
+        [
+            "berth.dev/hardware-profile=hw",
+            "berth.dev/profile=mine",
+            "berth.dev/rack=r1",
+            "berth.dev/tag-big="
+        ]
     );
-    let [(key, reason)] = facts.skipped.as_slice() else {
-        panic!("{facts:?}");
+    let resolution = site.resolve("e");
+    let [skipped] = resolution.skipped.as_slice() else {
+        panic!("{:?}", resolution.skipped);
     };
-    assert_eq!(key, "berth.dev/tag-not legal");
-    assert!(!reason.is_empty());
+    assert_eq!(skipped.key, "berth.dev/tag-not legal");
+    assert!(!skipped.reason.is_empty());
+    let profile = resolution.label("berth.dev/profile").unwrap();
+    assert_eq!(profile.beats.len(), 1, "{profile:?}");
+
+    let mut off = site;
+    off.site.dynamic_labels = Some(false);
+    assert_eq!(off.all_labels("e"), ["berth.dev/profile=mine"]);
+    assert!(off.resolve("e").skipped.is_empty());
 }
 
 fn words(of: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {

@@ -11,7 +11,7 @@ mod rules;
 
 use berth_documents::{Diagnostic, Sources};
 use berth_labels::Flavour;
-use berth_site::{Resolution, Resolver, Site, check, load};
+use berth_site::{Resolution, Resolver, Site, Source, check, load};
 
 /// A site read from text, with what was found on the way.
 struct Read {
@@ -43,13 +43,17 @@ impl Read {
         resolver.resolve(resolver.subject(node).expect(node))
     }
 
-    /// `key=value` of every label of a node.
+    /// `key=value` of every label of a node that a source declares.
     fn labels(&self, node: &str) -> Vec<String> {
-        self.resolve(node)
-            .labels
-            .iter()
-            .map(|label| format!("{}={}", label.key, label.value))
-            .collect()
+        let labels = self.resolve(node).labels.into_iter();
+        let declared = labels.filter(|label| !matches!(label.source, Source::Fact(_)));
+        declared.map(|label| format!("{}={}", label.key, label.value)).collect()
+    }
+
+    /// `key=value` of every label of a node, those that say its rack, profiles and tags among them.
+    fn all_labels(&self, node: &str) -> Vec<String> {
+        let labels = self.resolve(node).labels.into_iter();
+        labels.map(|label| format!("{}={}", label.key, label.value)).collect()
     }
 
     fn pool(&self, node: &str) -> Option<String> {

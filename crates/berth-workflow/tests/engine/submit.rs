@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use berth_decide::{DynamicLabels, Strategy};
+use berth_decide::Strategy;
 use berth_repository::{Configdocs, Repository, SiteRules, read_documents};
 use berth_store::{ActionState, ActionStore, Database, MemoryStore, Origin, Store, SubtaskPage, Write};
 use berth_workflow::{
@@ -307,14 +307,6 @@ async fn labels_come_from_the_documents() {
     );
 
     assert_eq!(preview.moves, Vec::<String>::new(), "nothing carries traffic");
-
-    let plain = desk.workflow(WorkflowOptions {
-        dynamic: DynamicLabels::Off,
-        ..WorkflowOptions::default()
-    });
-    let preview = plain.preview_action(&request(&["node-000"])).await.unwrap();
-    let keys: Vec<&String> = preview.nodes[0].outcome.set.keys().collect();
-    assert_eq!(keys, ["ceph-osd", "control-plane"]);
 
     // A task without filter is for all nodes; it is no action.
     let task = TaskRequest {

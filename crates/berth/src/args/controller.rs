@@ -89,10 +89,6 @@ pub(crate) struct ControllerArgs {
     #[command(flatten)]
     pub(crate) sealing: SealingArgs,
 
-    /// Give the machines of the documents no labels of rack, profile, hardware profile and tags; as for `berth serve`
-    #[arg(long)]
-    pub(crate) no_dynamic_labels: bool,
-
     /// How Nodes are checked when they come in
     #[arg(long, value_name = "WAY", value_enum, default_value_t)]
     pub(crate) admission: AdmissionName,

@@ -130,10 +130,6 @@ pub(crate) struct RelabellingArgs {
     )]
     pub(crate) deployment_configuration: DeploymentConfigurationName,
 
-    /// Give nodes no labels of rack, profile, hardware profile and tags
-    #[arg(long, requires = "listen")]
-    pub(crate) no_dynamic_labels: bool,
-
     /// Let one of several labels in a node filter be enough, as Drydock's code does; its documentation asks for all
     #[arg(long, requires = "listen")]
     pub(crate) any_filter_label: bool,

@@ -86,7 +86,6 @@ fn options(args: &ControllerArgs) -> Options {
     };
     options.approve = args.approve;
     options.adopt = !args.no_adoption;
-    options.dynamic_labels = !args.no_dynamic_labels;
     options.allow_mass_removal = args.allow_mass_removal;
     options.listen = args.health_listen;
     options.admission = (args.admission == AdmissionName::Policy).then(|| failure(args.admission_failure));

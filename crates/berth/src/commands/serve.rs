@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use berth_cluster::{admission::Webhook, connect};
-use berth_decide::{DynamicLabels, Strategy};
+use berth_decide::Strategy;
 use berth_labels::Flavour;
 use berth_listen::{Limits, ListenOptions, Server, TlsOptions};
 use berth_repository::{Configdocs, DocumentRules, Repository, SiteRules};
@@ -295,11 +295,6 @@ fn workflow_options(args: &RelabellingArgs, flavour: Option<Flavour>) -> Workflo
             StrategyName::Mirror => Strategy::Mirror,
             StrategyName::Owned => Strategy::Owned,
             StrategyName::Promenade => Strategy::Promenade,
-        },
-        dynamic: if args.no_dynamic_labels {
-            DynamicLabels::Off
-        } else {
-            DynamicLabels::On
         },
         require_site_action: !args.no_site_action_needed,
         deployment_configuration: match args.deployment_configuration {
