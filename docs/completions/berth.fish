@@ -909,7 +909,7 @@ complete -c berth -n "__fish_berth_using_subcommand serve" -l no-cluster -d 'Ser
 complete -c berth -n "__fish_berth_using_subcommand serve" -l no-site-action-needed -d 'Take actions also before any revision took part in a site action'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l all-or-nothing -d 'Refuse actions while the committed documents have any error, also one that does not touch their nodes'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l any-filter-label -d 'Let one of several labels in a node filter be enough, as Drydock\'s code does; its documentation asks for all'
-complete -c berth -n "__fish_berth_using_subcommand serve" -l from-cluster -d 'Serve the pools, machine configs, Berths and label rules of a cluster'
+complete -c berth -n "__fish_berth_using_subcommand serve" -l from-cluster -d 'Serve the rendered configs of a cluster, to machines in the pools of their Berths'
 complete -c berth -n "__fish_berth_using_subcommand serve" -l allow-anonymous -d 'Give configs, and the secrets in them, to whoever asks'
 complete -c berth -n "__fish_berth_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -s f -l filename -l site -d 'File or folder with the site\'s documents; repeatable' -r -F
@@ -935,7 +935,7 @@ complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l flavour 
 openshift\t'OpenShift, whose kubelet may set some role labels itself'"
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l cluster-kubeconfig -d 'Kubeconfig of the cluster; without it $KUBECONFIG, ~/.kube/config or the pod\'s service account' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l cluster-context -d 'The context of that kubeconfig' -r
-complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l from-cluster -d 'Serve the pools, machine configs, Berths and label rules of a cluster'
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l from-cluster -d 'Serve the rendered configs of a cluster, to machines in the pools of their Berths'
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l allow-anonymous -d 'Give configs, and the secrets in them, to whoever asks'
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c berth -n "__fish_berth_using_subcommand token; and not __fish_seen_subcommand_from create list revoke help" -s h -l help -d 'Print help'

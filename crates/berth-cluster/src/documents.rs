@@ -97,9 +97,40 @@ impl DocumentKind {
         value["kind"] = json!(resource.kind);
         Some(match self {
             Self::Node | Self::EgressIp | Self::RouterPod => value,
+            Self::Berth => with_state(&value, &BERTH_STATE),
+            Self::MachineConfigPool => with_state(&value, &POOL_STATE),
             _ => plain(&value),
         })
     }
+}
+
+/// What the controllers decided about a Berth.
+const BERTH_STATE: [&str; 8] = [
+    "/metadata/generation",
+    "/metadata/creationTimestamp",
+    "/metadata/deletionTimestamp",
+    "/status/observedGeneration",
+    "/status/pool",
+    "/status/followed",
+    "/status/labels",
+    "/status/removedLabels",
+];
+
+/// Which rendered configs a pool has. The counts of machines change with every step of a rollout.
+const POOL_STATE: [&str; 2] = ["/status/configuration/name", "/status/updatedMachineCount"];
+
+/// What somebody declared, and of the rest these members: whatever else changes there changes no answer.
+fn with_state(value: &Value, members: &[&str]) -> Value {
+    let mut document = plain(value);
+    for pointer in members {
+        let Some(member) = value.pointer(pointer) else { continue };
+        let mut place = &mut document;
+        for name in pointer.split('/').skip(1) {
+            place = &mut place[name];
+        }
+        *place = member.clone();
+    }
+    document
 }
 
 /// Reads all objects of these kinds. A kind that the cluster does not have has none.
@@ -156,6 +187,11 @@ impl Snapshot {
             .iter()
             .map(|((kind, object), value)| (name(kind, object), value.to_string()))
             .collect()
+    }
+
+    /// The documents.
+    pub fn objects(&self) -> impl Iterator<Item = &Value> {
+        self.objects.values().map(|value| &**value)
     }
 
     /// The documents of one kind.

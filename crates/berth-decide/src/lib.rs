@@ -18,6 +18,7 @@ mod node;
 mod plan;
 pub mod pools;
 mod relabel;
+mod serving;
 mod view;
 mod which;
 
@@ -28,10 +29,11 @@ pub use certificate::{
 pub use declared::Declaration;
 pub use definitions::{Answer, Definitions, Finding, Question, is_changed, plain, validate, validate_among};
 pub use node::{
-    Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, decide, is_adoptable, made_by,
-    merge_diff, pin, reserve,
+    Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, current_pool, decide, first_of,
+    is_adoptable, made_by, merge_diff, pin, reserve, seniority,
 };
 pub use plan::{NodePlan, Plan, Presence, Reboot, Totals, plan};
 pub use relabel::{LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, UnknownStrategy, label_diff};
+pub use serving::{Place, PoolServing, Serving};
 pub use view::NodeView;
 pub use which::{PoolConfigurations, which_config};

@@ -31,7 +31,7 @@ use berth_resources::{Berth, BerthStatus, Machine, Phase};
 use self::{conditions::Findings, labels::LabelPlan};
 pub use self::{
     patch::merge_diff,
-    pool::{Move, Pin, pin},
+    pool::{Move, Pin, current_pool, first_of, pin, seniority},
     reserve::{Reservation, adopt, is_adoptable, made_by, reserve},
 };
 

@@ -55,12 +55,12 @@ impl fmt::Debug for CommonFiles {
     }
 }
 
-/// What one machine gets on top of its pool's config.
+/// What one machine, or every machine of a pool, gets on top of the pool's config.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeConfig {
     /// The pool whose config it gets.
     pub pool: String,
-    /// The labels its kubelet registers with: those of the route `boot` and no other.
+    /// The labels that the kubelet registers with: those of the route `boot` and no other.
     pub labels: LabelSet,
     /// Further files, such as the one that hands the labels to the kubelet. A file takes the place of one that has its
     /// path in the pool's config.
@@ -80,6 +80,8 @@ pub(crate) struct Served {
 #[derive(Debug)]
 struct Ready {
     served: Served,
+    /// What every machine of the pool gets beside it.
+    boot: Option<NodeConfig>,
     answers: Answers,
 }
 
@@ -111,6 +113,7 @@ pub(crate) enum Found<'a> {
 pub(crate) struct Question<'a> {
     pub(crate) pool: &'a str,
     served: &'a Served,
+    boot: Option<&'a NodeConfig>,
     answers: &'a Answers,
     node: Option<(&'a Arc<str>, &'a NodeConfig)>,
     catalog: &'a Catalog,
@@ -123,6 +126,7 @@ impl Catalog {
             revision: revision.into(),
             common: CommonFiles::default(),
             pools: BTreeMap::new(),
+            boot: BTreeMap::new(),
             nodes: BTreeMap::new(),
             twice: None,
         }
@@ -202,6 +206,7 @@ impl Catalog {
             Pool::Ready(ready) => Found::Config(Question {
                 pool,
                 served: &ready.served,
+                boot: ready.boot.as_ref(),
                 answers: &ready.answers,
                 node,
                 catalog: self,
@@ -231,7 +236,7 @@ impl Question<'_> {
     /// The answer, built if need be. That is work for the processor; do not do it where others wait.
     pub(crate) fn answer(&self, version: SpecVersion) -> Built {
         let build = || {
-            let config = self.node.map(|(_, config)| config);
+            let config = self.node.map(|(_, config)| config).or(self.boot);
             assemble(self.served, &self.catalog.common, config, version).map(|body| Arc::new(Answer::new(body)))
         };
         match self.node {
@@ -247,6 +252,7 @@ pub struct CatalogBuilder {
     revision: String,
     common: CommonFiles,
     pools: BTreeMap<String, PoolSource>,
+    boot: BTreeMap<String, NodeConfig>,
     nodes: BTreeMap<Arc<str>, Node>,
     twice: Option<CatalogError>,
 }
@@ -313,6 +319,12 @@ impl CatalogBuilder {
         self.add_pool(name.into(), PoolSource::NotYet(reason.into()))
     }
 
+    /// Says what every machine of a pool gets beside the pool's config, unless it asks by its own name.
+    pub fn boot(&mut self, config: NodeConfig) -> &mut Self {
+        self.boot.insert(config.pool.clone(), config);
+        self
+    }
+
     /// Adds a node.
     pub fn node(&mut self, name: impl Into<String>, config: NodeConfig) -> &mut Self {
         self.add_node(name.into(), Node::Known(config))
@@ -343,10 +355,14 @@ impl CatalogBuilder {
         if let Some(error) = self.twice {
             return Err(error);
         }
+        let mut boot = self.boot;
         let pools = self
             .pools
             .into_iter()
-            .map(|(name, source)| Ok((name.clone(), read_pool(name, source)?)))
+            .map(|(name, source)| {
+                let boot = boot.remove(&name);
+                Ok((name.clone(), read_pool(name, source, boot)?))
+            })
             .collect::<Result<BTreeMap<_, _>, CatalogError>>()?;
         for (name, node) in &self.nodes {
             if let Node::Known(config) = node
@@ -369,7 +385,7 @@ impl CatalogBuilder {
     }
 }
 
-fn read_pool(pool: String, source: PoolSource) -> Result<Pool, CatalogError> {
+fn read_pool(pool: String, source: PoolSource, boot: Option<NodeConfig>) -> Result<Pool, CatalogError> {
     let (machine_config, image) = match source {
         PoolSource::NotYet(reason) => return Ok(Pool::NotYet(reason)),
         PoolSource::Config(machine_config, image) => (*machine_config, image),
@@ -391,6 +407,7 @@ fn read_pool(pool: String, source: PoolSource) -> Result<Pool, CatalogError> {
             ignition,
             image,
         },
+        boot,
         answers: Answers::default(),
     })))
 }

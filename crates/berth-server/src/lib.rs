@@ -20,6 +20,7 @@ mod catalog;
 #[cfg(test)]
 mod fixture;
 mod limiter;
+mod make;
 mod node_answers;
 mod pointer;
 mod problem;
@@ -31,6 +32,7 @@ mod tokens;
 pub use airship::{Api, ApiClock, ApiLimits, ApiState, Auth, ClusterAccess, IdSource};
 pub use assemble::AssembleError;
 pub use catalog::{Catalog, CatalogBuilder, CatalogError, CatalogHandle, CommonFiles, NodeConfig};
+pub use make::Made;
 pub use pointer::{Pointer, PointerError, pointer};
 pub use service::{Access, Clock, IgnitionService, Observer};
 pub use tokens::{

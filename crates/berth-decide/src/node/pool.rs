@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use berth_labels::narrowed;
+use kube_core::ResourceExt as _;
 
 use crate::{definitions::Definitions, view::NodeView};
 use berth_resources::{Berth, Followed, PoolPolicy};
@@ -55,6 +56,43 @@ pub fn pin(definitions: &Definitions, berth: &Berth, node: Option<&NodeView>) ->
         followed,
         moved,
     }
+}
+
+/// The pool in which the machine of a Berth has its place now: what the controllers decided for this very declaration; before
+/// they have looked at it, the pool of an administrator's move that the Berth follows, or the declared one.
+pub fn current_pool<'a>(definitions: &Definitions, berth: &'a Berth) -> Option<&'a str> {
+    let status = berth.status.as_ref();
+    let declared = berth.spec.pool.as_deref();
+    let decided = status
+        .filter(|status| status.observed_generation == berth.metadata.generation)
+        .and_then(|status| status.pool.as_deref());
+    let followed = status
+        .and_then(|status| status.followed.as_ref())
+        .filter(|followed| berth.spec.pool_policy != PoolPolicy::Enforce && followed.declared.as_deref() == declared)
+        .map(|followed| followed.pool.as_str());
+    let exists = |pool: &&str| definitions.has_pool(pool);
+    decided.filter(exists).or(followed.filter(exists)).or(declared)
+}
+
+/// The Berth that counts for each node: of several with one node name the oldest that is not given up.
+pub fn first_of(berths: &[Berth]) -> Vec<&Berth> {
+    let mut first: BTreeMap<String, &Berth> = BTreeMap::new();
+    let held = berths
+        .iter()
+        .filter(|berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none());
+    for berth in held {
+        let other = first.entry(berth.node_name()).or_insert(berth);
+        if seniority(berth) < seniority(other) {
+            *other = berth;
+        }
+    }
+    first.into_values().collect()
+}
+
+/// Which of several Berths of one node counts: the smallest.
+pub fn seniority(berth: &Berth) -> impl Ord + use<> {
+    let created = berth.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    (berth.spec.release, created, berth.name_any())
 }
 
 /// A Node has been moved when it carried all that its pool demands, by Berth's own record, and its labels now say

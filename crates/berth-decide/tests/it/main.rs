@@ -1,3 +1,4 @@
 //! Decisions, from documents and observed Nodes to plans.
 
 mod plans;
+mod serving;

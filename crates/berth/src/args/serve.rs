@@ -169,10 +169,12 @@ pub(crate) enum DeploymentConfigurationName {
 
 /// Serve Ignition configs to machines
 ///
-/// Answers /config/POOL with the rendered config of a pool, /node/NAME with that of a node's pool and its own boot labels, and
-/// /healthz. The site is read again when a file in it changes; with --from-cluster the pools, machine configs, Berths and label
-/// rules of a cluster are followed instead. While they have errors the last good state is served and the findings are
-/// logged: /healthz still answers 200, with `"status": "stale"` and the reason instead of `"ok"`.
+/// Answers /config/POOL with the rendered config of a pool and the pool's boot labels, /node/NAME with that of a node's pool and its
+/// own boot labels, and /healthz. The site is read again when a file in it changes. While it has errors the last good state is
+/// served and the findings are logged: /healthz still answers 200, with `"status": "stale"` and the reason instead of `"ok"`.
+///
+/// With --from-cluster a cluster is followed instead: the rendered configs that it has, and the pools in which its Berths are
+/// now. New machines get a pool's next config once one machine runs it. A pool without a rendered config is answered with 503.
 ///
 /// Machines show a bearer token, made by `berth token create`. The log goes to standard error; no secret is in it. The
 /// addresses are logged once the server listens. Ctrl-C and SIGTERM end it: requests that have begun are finished.
@@ -217,7 +219,7 @@ pub(crate) struct IgnitionServerOptions {
     #[arg(short = 'f', long = "filename", visible_alias = "site", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Serve the pools, machine configs, Berths and label rules of a cluster
+    /// Serve the rendered configs of a cluster, to machines in the pools of their Berths
     #[arg(long)]
     pub(crate) from_cluster: bool,
 

@@ -181,17 +181,6 @@ impl Ready {
     }
 }
 
-/// The catalog of documents, each with its name, for those who serve it themselves.
-pub(super) fn catalog(texts: Vec<(String, String)>) -> Result<Catalog, Failure> {
-    let maker = Maker::with_defaults();
-    match maker.make("up".to_owned(), texts)? {
-        Reading::Catalog { catalog, .. } => Ok(*catalog),
-        Reading::Broken(_) => Err(Failure::Unusable(
-            "the site has errors: `berth lint` shows them".to_owned(),
-        )),
-    }
-}
-
 /// Who may fetch configs. A token file that is not there opens nothing to anybody, and is a slip of the pen.
 fn access(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Printer<'_>) -> Result<Access, Failure> {
     let Some(path) = &args.tokens else {

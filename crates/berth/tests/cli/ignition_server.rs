@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     judge::ignition_takes,
-    run::{Folder, command, finish},
+    run::{Folder, at_root, command, finish},
     served::{PATIENCE, Served},
 };
 
@@ -90,10 +90,13 @@ fn the_telco_site_is_served_and_ignition_takes_it() {
     let env = file(&node, "/etc/kubernetes/kubelet-env").unwrap();
     assert!(env.starts_with("CUSTOM_KUBELET_LABELS="), "{env}");
     assert!(env.contains("node.kubernetes.io/worker-rwn="), "{env}");
-    assert_eq!(
-        file(&server.config("/config/worker-rwn"), "/etc/kubernetes/kubelet-env"),
-        None
-    );
+    // A machine that asks for its pool boots with the labels that `berth ignition --pool` gives it.
+    let printed = at_root("ignition -f examples/telco-site --pool worker-rwn").json();
+    let env = |config: &Value| file(config, "/etc/kubernetes/kubelet-env").unwrap();
+    let served = env(&server.config("/config/worker-rwn"));
+    assert_eq!(served, env(&printed));
+    assert!(served.contains("node.kubernetes.io/worker-rwn="), "{served}");
+    assert!(!served.contains("telco.example/clli"), "{served}");
 
     let entry = server.served.wait_for("smyrgaear02");
     assert!(entry.to_string().contains("worker-rwn"), "{entry}");

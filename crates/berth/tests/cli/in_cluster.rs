@@ -143,6 +143,45 @@ impl Cluster {
         self.plane.apply(&files).unwrap();
     }
 
+    /// Puts the rendered config of a pool of the example into the cluster, as its operator would, and says its name.
+    fn render(&self, pool: &str, more: &[&str]) -> String {
+        let folder = Folder::new();
+        for (number, text) in more.iter().enumerate() {
+            folder.write(&format!("{number}.yaml"), text);
+        }
+        let own = if more.is_empty() {
+            String::new()
+        } else {
+            format!("-f {}", folder.path().display())
+        };
+        let outcome = at_root(&format!("render {SITE} {own} --pool {pool} -o json"));
+        assert_eq!(outcome.exit, 0, "{outcome}");
+        let mut rendered = outcome.json();
+        rendered["metadata"]["ownerReferences"] = Value::Null;
+        self.apply("rendered", &rendered.to_string()).unwrap();
+        rendered["metadata"]["name"].as_str().unwrap().to_owned()
+    }
+
+    /// Says where a pool is going, what it has reached, and how many of its machines run the target.
+    fn configure(&self, pool: &str, target: &str, reached: &str, updated: i64) {
+        let spec = json!({"spec": {"configuration": {"name": target}}}).to_string();
+        self.kubectl(&["patch", "mcp", pool, "--type", "merge", "-p", &spec]);
+        let status =
+            json!({"status": {"configuration": {"name": reached}, "updatedMachineCount": updated}}).to_string();
+        let words = [
+            "patch",
+            "mcp",
+            pool,
+            "--subresource",
+            "status",
+            "--type",
+            "merge",
+            "-p",
+            &status,
+        ];
+        self.kubectl(&words);
+    }
+
     fn kubectl(&self, words: &[&str]) -> String {
         let output = self.plane.kubectl().unwrap().args(words).output().unwrap();
         assert!(
@@ -369,46 +408,86 @@ fn machine_configs_are_served(cluster: &Cluster) {
         ])
         .args(["--cluster-kubeconfig", &cluster.kubeconfig]);
     let server = Server::start(&mut berth);
-    let labels = file(&server.config("/node/atlngamaw05"), "/etc/berth/labels").unwrap();
-    assert!(labels.contains("telco.example/dataplane=ovs"), "{labels}");
-    assert_eq!(file(&server.config("/config/infra"), "/etc/motd.d/late"), None);
+    // Nobody has rendered anything yet, and the server does not make up what the cluster does not have.
+    let (status, body) = server.get("/config/infra", "");
+    assert_eq!(status, 503, "{body}");
+    assert!(body.contains("pool infra has no rendered config yet"), "{body}");
+
+    let first = cluster.render("infra", &[]);
+    cluster.configure("infra", &first, &first, 1);
+    let served = |path: &str| {
+        let (status, body) = server.get(path, "");
+        if status != 200 {
+            return body;
+        }
+        let config: Value = serde_json::from_str(&body).unwrap();
+        let annotations = file(&config, "/etc/machine-config-daemon/node-annotations.json").unwrap();
+        let annotations: Value = serde_json::from_str(&annotations).unwrap();
+        annotations["machineconfiguration.openshift.io/currentConfig"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    until("the first config", || served("/config/infra") == first);
     assert_eq!(health(&server)["status"], json!("ok"));
 
-    // A machine config changes: the served config follows.
-    let config = |content: &str| {
-        json!({
-            "apiVersion": "machineconfiguration.openshift.io/v1",
-            "kind": "MachineConfig",
-            "metadata": {"name": "60-late", "labels": {"machineconfiguration.openshift.io/role": "infra"}},
-            "spec": {"config": {"ignition": {"version": "3.4.0"}, "storage": {"files": [
-                {"path": "/etc/motd.d/late", "mode": 420, "contents": {"source": format!("data:,{content}")}},
-            ]}}},
-        })
-        .to_string()
-    };
-    for content in ["first", "second"] {
-        cluster.apply("late", &config(content)).unwrap();
-        until(content, || {
-            file(&server.config("/config/infra"), "/etc/motd.d/late").as_deref() == Some(content)
-        });
-    }
-    // One that would lose the pool's labels is not served; what was served stays, and the server says that it is old.
-    let losing = config("third").replace("/etc/motd.d/late", "/etc/kubernetes/kubelet-env");
-    let losing = losing.replace(
-        "data:,third",
-        "data:,CUSTOM_KUBELET_LABELS%3Dnode-role.kubernetes.io%2Fother%3D",
-    );
-    cluster.apply("late", &losing).unwrap();
-    until("stale", || health(&server)["status"] == json!("stale"));
-    let reason = health(&server)["reason"].as_str().unwrap().to_owned();
-    assert!(reason.contains("MachineConfig/60-late"), "{reason}");
+    // The next config is for new machines once one has survived it, also where the pool is paused.
+    let late = json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
+        "metadata": {"name": "60-late", "labels": {"machineconfiguration.openshift.io/role": "infra"}},
+        "spec": {"config": {"ignition": {"version": "3.4.0"}, "storage": {"files": [
+            {"path": "/etc/motd.d/late", "mode": 420, "contents": {"source": "data:,late"}},
+        ]}}},
+    })
+    .to_string();
+    cluster.apply("late", &late).unwrap();
+    let second = cluster.render("infra", &[&late]);
+    assert_ne!(first, second);
+    cluster.configure("infra", &second, &first, 0);
+    cluster.kubectl(&["label", "mcp", "infra", "seen=1"]);
+    assert_eq!(served("/config/infra"), first);
+    cluster.configure("infra", &second, &first, 1);
+    until("the second config", || served("/config/infra") == second);
     assert_eq!(
         file(&server.config("/config/infra"), "/etc/motd.d/late").as_deref(),
-        Some("second")
+        Some("late")
     );
-    cluster.kubectl(&["delete", "machineconfig", "60-late"]);
-    until("fresh", || health(&server)["status"] == json!("ok"));
-    assert_eq!(file(&server.config("/config/infra"), "/etc/motd.d/late"), None);
+
+    // A machine that moved gets the config of the pool where it is now.
+    let worker = cluster.render("worker", &[]);
+    cluster.configure("worker", &worker, &worker, 1);
+    until("the workers' config", || served("/config/worker") == worker);
+    let labels = file(&server.config("/config/worker"), "/etc/berth/labels").unwrap();
+    assert!(labels.contains("node-role.kubernetes.io/worker="), "{labels}");
+    assert_eq!(served("/node/atlngamaw05"), second, "its declared pool");
+    let labels = file(&server.config("/node/atlngamaw05"), "/etc/berth/labels").unwrap();
+    assert!(labels.contains("telco.example/dataplane=ovs"), "{labels}");
+    let moved = json!({"status": {
+        "observedGeneration": 1, "pool": "worker", "followed": {"pool": "worker", "declared": "infra"},
+    }});
+    let moved = moved.to_string();
+    cluster.kubectl(&[
+        "patch",
+        "berth",
+        "atlngamaw05",
+        "--subresource",
+        "status",
+        "--type",
+        "merge",
+        "-p",
+        &moved,
+    ]);
+    until("its new pool", || served("/node/atlngamaw05") == worker);
+    let labels = file(&server.config("/node/atlngamaw05"), "/etc/berth/labels").unwrap();
+    assert!(labels.contains("node-role.kubernetes.io/worker="), "{labels}");
+    assert!(labels.contains("telco.example/dataplane=ovs"), "{labels}");
+
+    // A config that is named and not there is said, and the machine tries again.
+    cluster.configure("infra", "rendered-infra-gone", "rendered-infra-gone", 1);
+    until("the config is gone", || {
+        let (status, body) = server.get("/config/infra", "");
+        status == 503 && body.contains("rendered-infra-gone")
+    });
 
     // A cluster that is not there, at the start.
     let nobody = at_root(

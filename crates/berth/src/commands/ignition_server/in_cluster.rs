@@ -89,11 +89,13 @@ impl ClusterSource {
     }
 
     async fn read(&mut self, snapshot: Snapshot) -> Result<Reading, Failure> {
-        let texts = snapshot.texts();
-        self.seen = snapshot;
+        self.seen = snapshot.clone();
         let maker = self.maker.clone();
-        // Rendering pools may take a while, and others want to be answered meanwhile.
-        let made = tokio::task::spawn_blocking(move || maker.make(revision("cluster", &texts), texts));
+        // Reading large configs may take a while, and others want to be answered meanwhile.
+        let made = tokio::task::spawn_blocking(move || {
+            let revision = revision("cluster", &snapshot.texts());
+            maker.make_of_cluster(revision, snapshot.objects())
+        });
         made.await
             .unwrap_or_else(|_| Err(Failure::Unusable("reading the cluster's objects failed".to_owned())))
     }

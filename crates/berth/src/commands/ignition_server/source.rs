@@ -1,14 +1,13 @@
-//! A folder of documents as the source of a catalog.
+//! From documents, or the objects of a cluster, to a catalog; and a folder as their source.
 
 use std::{fmt::Write as _, io, path::PathBuf};
 
+use berth_decide::Serving;
 use berth_documents::{Diagnostic, Severity, Sources};
-use berth_ignition::{Config, Encoding, file_as, file_contents, parse, types::File};
-use berth_labels::{Flavour, LabelSet, Route};
-use berth_pools::{RenderOptions, Rendered};
-use berth_server::{Catalog, CatalogBuilder, CommonFiles, NodeConfig};
-use berth_site::{Resolution, Resolver};
-use berth_units::{EffectiveUnit, KUBELET_ENV_PATH, KUBELET_ENV_VARIABLE, LabelChange, merge_kubelet_env};
+use berth_pools::RenderOptions;
+use berth_server::{Catalog, CommonFiles};
+use berth_site::Resolver;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::in_one_line;
@@ -18,11 +17,9 @@ use crate::{
     files,
     findings::Finding,
     input::{self, Fingerprint},
-    rendering::{self, PoolConfig},
+    rendering,
     site::Loaded,
 };
-
-const KUBELET: &str = "kubelet.service";
 
 /// What makes a catalog of documents.
 #[derive(Clone)]
@@ -113,15 +110,6 @@ impl SiteSource {
 }
 
 impl Maker {
-    /// A maker for a site that says everything itself.
-    pub(super) fn with_defaults() -> Self {
-        Self {
-            flavour: FlavourArg::default(),
-            options: rendering::options(None),
-            kubeconfig: None,
-        }
-    }
-
     /// A maker for these options.
     pub(super) fn new(args: &IgnitionServerOptions) -> Result<Self, Failure> {
         Ok(Self {
@@ -146,128 +134,30 @@ impl Maker {
                 sources: loaded.sources,
             }));
         }
-        let configs = rendering::render_pools(&loaded.site, None, &self.options)?;
-        let mut builder = Catalog::builder(revision);
-        builder.common(CommonFiles {
+        self.catalog(Serving::of_site(&resolver, &self.options), revision)
+    }
+
+    /// The catalog of what a cluster has.
+    pub(super) fn make_of_cluster<'a>(
+        &self,
+        revision: String,
+        objects: impl IntoIterator<Item = &'a Value>,
+    ) -> Result<Reading, Failure> {
+        self.catalog(Serving::of_cluster(objects, self.flavour.or_upstream()), revision)
+    }
+
+    fn catalog(&self, serving: Serving, revision: String) -> Result<Reading, Failure> {
+        let common = CommonFiles {
             kubeconfig: self.kubeconfig.clone(),
             ..CommonFiles::default()
-        });
-        let mut notices = add_pools(&mut builder, &configs);
-        for resolution in resolver.resolve_all() {
-            notices.extend(add_node(&mut builder, &resolution, &configs, flavour));
-        }
-        let catalog = builder
-            .build()
+        };
+        let made = Catalog::make(serving, revision, common)
             .map_err(|error| Failure::Unusable(format!("the site cannot be served: {}", in_one_line(&error))))?;
         Ok(Reading::Catalog {
-            catalog: Box::new(catalog),
-            notices,
+            catalog: Box::new(made.catalog),
+            notices: made.notices,
         })
     }
-}
-
-fn add_pools(builder: &mut CatalogBuilder, configs: &[PoolConfig<'_>]) -> Vec<String> {
-    let mut notices = Vec::new();
-    for config in configs {
-        match &config.rendered {
-            Ok(rendered) => {
-                notices.extend(rendered.warnings.iter().map(ToString::to_string));
-                builder.pool(config.name(), rendered.to_machine_config());
-            }
-            Err(error) => {
-                let reason = in_one_line(error);
-                notices.push(format!("{reason}; its machines are told to try again"));
-                builder.pool_without_config(config.name(), reason);
-            }
-        }
-    }
-    notices
-}
-
-/// Adds a node with its boot labels. One whose place is in doubt gets no config, because a wrong one costs a reboot.
-fn add_node(
-    builder: &mut CatalogBuilder,
-    resolution: &Resolution,
-    configs: &[PoolConfig<'_>],
-    flavour: Flavour,
-) -> Option<String> {
-    let mut errors = resolution
-        .diagnostics
-        .iter()
-        .filter(|it| it.severity() == Severity::Error);
-    let prepared = match (errors.next(), resolution.pool_name()) {
-        (Some(error), _) => Err(error.message.clone()),
-        (None, None) => Err(format!("node {} is in no pool", resolution.node)),
-        (None, Some(pool)) => {
-            let labels = boot_labels(resolution);
-            let rendered = configs
-                .iter()
-                .find(|config| config.name() == pool)
-                .and_then(PoolConfig::rendered);
-            label_files(rendered, &labels, flavour).map(|files| NodeConfig {
-                pool: pool.to_owned(),
-                labels,
-                files,
-            })
-        }
-    };
-    match prepared {
-        Ok(config) => {
-            builder.node(&*resolution.node, config);
-            None
-        }
-        Err(reason) => {
-            builder.node_without_config(&*resolution.node, reason.clone());
-            Some(format!("node {} gets no config: {reason}", resolution.node))
-        }
-    }
-}
-
-fn boot_labels(resolution: &Resolution) -> LabelSet {
-    let labels = resolution.labels.iter().filter(|label| label.route == Route::Boot);
-    labels.map(|label| (label.key.clone(), label.value.clone())).collect()
-}
-
-/// The file that hands the labels to the kubelet, where the pool's kubelet unit has OpenShift's hook for it. Elsewhere
-/// `berth-node` on the machine reads the labels file.
-fn label_files(rendered: Option<&Rendered>, labels: &LabelSet, flavour: Flavour) -> Result<Vec<File>, String> {
-    let config = rendered
-        .and_then(|rendered| rendered.spec.config.as_ref())
-        .and_then(|json| parse(json).config)
-        .unwrap_or_default();
-    let Some(unit) = kubelet_with_hook(&config) else {
-        return Ok(Vec::new());
-    };
-    let existing = match config.find_file(KUBELET_ENV_PATH) {
-        None => Vec::new(),
-        Some(file) => file_contents(file)
-            .map_err(|error| format!("{KUBELET_ENV_PATH} of the pool cannot be read: {}", in_one_line(&error)))?,
-    };
-    let change = LabelChange {
-        labels,
-        previous: &LabelSet::default(),
-        flavour,
-    };
-    let merged = merge_kubelet_env(&existing, Some(&unit), change).map_err(|error| in_one_line(&error))?;
-    Ok(if merged.changed {
-        vec![file_as(KUBELET_ENV_PATH, 0o644, merged.text, Encoding::Percent)]
-    } else {
-        Vec::new()
-    })
-}
-
-fn kubelet_with_hook(config: &Config) -> Option<EffectiveUnit> {
-    let texts = || config.unit_texts().filter(|text| text.unit == KUBELET);
-    let has_hook = texts().any(|text| text.text.contains(KUBELET_ENV_VARIABLE));
-    let fragment = texts().find(|text| text.dropin.is_none()).filter(|_| has_hook)?;
-    let drop_ins: Vec<(&str, &[u8])> = texts()
-        .filter_map(|text| Some((text.dropin?, text.text.as_bytes())))
-        .collect();
-    Some(EffectiveUnit::assemble(
-        KUBELET,
-        (KUBELET, fragment.text.as_bytes()),
-        &drop_ins,
-    ))
 }
 
 /// A name for the content of all files: equal content has an equal name, wherever the folder lies.

@@ -1,25 +1,26 @@
 //! What runs beside the cluster: the API of documents and actions on a database, and the Ignition server.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
+use berth_cluster::{DocumentKind, Snapshot, follow_documents};
+use berth_decide::Serving;
 use berth_labels::Flavour;
 use berth_listen::{ListenOptions, Server};
 use berth_pools::Timestamp as Seconds;
 use berth_repository::{BufferMode, CommitOptions, Configdocs, LoadOptions, Repository, SiteRules};
-use berth_server::{Access, CatalogHandle, IgnitionService, NewToken, TokenScope, TokenStore};
+use berth_resources::Berth;
+use berth_server::{
+    Access, Catalog, CatalogError, CatalogHandle, CommonFiles, IgnitionService, NewToken, TokenScope, TokenStore,
+};
 use berth_sim::IgnitionSource;
 use berth_store::{SealingKeys, SqliteStore};
 use kube::Client;
-use tokio::task::JoinHandle;
+use serde_json::Value;
+use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::world::unusable;
-use crate::{
-    commands::{ignition_server, serve},
-    documents,
-    failure::Failure,
-    io::microseconds,
-};
+use crate::{commands::serve, documents, failure::Failure, io::microseconds};
 
 /// The collection that holds the site.
 const COLLECTION: &str = "site";
@@ -46,22 +47,32 @@ impl Services {
     }
 }
 
+/// What everything is made from.
+pub(super) struct Site<'a> {
+    pub(super) texts: &'a [(String, String)],
+    pub(super) objects: &'a [Value],
+    /// What the documents say that machines are served.
+    pub(super) serving: Serving,
+}
+
 /// Starts them on free ports. The database is in the folder that is kept, or is gone at the end.
 pub(super) async fn start(
     kept: Option<&Path>,
-    texts: &[(String, String)],
+    site: &Site<'_>,
     names: &[String],
     folder: &Path,
     client: Client,
-    flavour: Flavour,
 ) -> Result<(Services, IgnitionSource), Failure> {
+    let flavour = site.serving.flavour;
     let database = kept.unwrap_or(folder).join("documents.sqlite");
     let store = Arc::new(SqliteStore::open(&database, SealingKeys::none()).await?);
-    let repository = repository(Arc::clone(&store), texts, flavour).await?;
-    let (api, engine) = serve::local_api(Arc::clone(&repository), store, client, flavour);
+    let repository = repository(Arc::clone(&store), site.texts, flavour).await?;
+    let (api, engine) = serve::local_api(Arc::clone(&repository), store, client.clone(), flavour);
     let api = Server::bind(loopback(), api).await?;
     let documents = address(&api)?;
-    let (server, source) = ignition(texts, names, folder).await?;
+    let catalog = CatalogHandle::new(catalog(site.serving.clone()).map_err(unusable)?);
+    let (server, source) = ignition(catalog.clone(), names, folder).await?;
+    let (berths, watching) = follow_documents(&client, &[DocumentKind::Berth]);
     let stop = CancellationToken::new();
     let services = Services {
         documents,
@@ -71,6 +82,13 @@ pub(super) async fn start(
             tokio::spawn(api.run(std::future::pending())),
             tokio::spawn(server.run(std::future::pending())),
             tokio::spawn(engine.run(stop.clone())),
+            tokio::spawn(watching),
+            tokio::spawn(follow_places(
+                berths,
+                site.serving.clone(),
+                site.objects.to_vec(),
+                catalog,
+            )),
         ],
         stop,
     };
@@ -126,11 +144,10 @@ async fn repository(
 
 /// The Ignition server, with a token for each machine.
 async fn ignition(
-    texts: &[(String, String)],
+    catalog: CatalogHandle,
     names: &[String],
     folder: &Path,
 ) -> Result<(Server, IgnitionSource), Failure> {
-    let catalog = ignition_server::catalog(texts.to_vec())?;
     let tokens = TokenStore::open(folder.join("tokens.json"))?;
     let now = Seconds(jiff::Timestamp::now().as_second());
     let mut known = BTreeMap::new();
@@ -143,12 +160,44 @@ async fn ignition(
         };
         known.insert(name.clone(), tokens.create(new, now)?.secret.reveal().to_owned());
     }
-    let service = IgnitionService::new(
-        CatalogHandle::new(catalog),
-        Access::Tokens(Arc::new(tokens)),
-        Arc::new(move || now),
-    );
+    let service = IgnitionService::new(catalog, Access::Tokens(Arc::new(tokens)), Arc::new(move || now));
     let server = Server::bind(loopback(), service).await?;
     let source = IgnitionSource::new(address(&server)?, known);
     Ok((server, source))
+}
+
+fn catalog(serving: Serving) -> Result<Catalog, CatalogError> {
+    Ok(Catalog::make(serving, "up", CommonFiles::default())?.catalog)
+}
+
+/// How long to wait for changes that belong together.
+const GATHER: Duration = Duration::from_millis(100);
+
+/// A machine that moves to another pool is served that pool's config when it is provisioned again.
+async fn follow_places(
+    mut berths: watch::Receiver<Snapshot>,
+    documented: Serving,
+    objects: Vec<Value>,
+    handle: CatalogHandle,
+) {
+    let mut served = documented.nodes.clone();
+    while berths.changed().await.is_ok() {
+        tokio::time::sleep(GATHER).await;
+        let known: Vec<Berth> = {
+            let snapshot = berths.borrow_and_update();
+            let objects = snapshot.objects();
+            objects
+                .filter_map(|berth| serde_json::from_value(berth.clone()).ok())
+                .collect()
+        };
+        let serving = documented.clone().with_places(&objects, &known);
+        if serving.nodes == served {
+            continue;
+        }
+        served.clone_from(&serving.nodes);
+        match catalog(serving) {
+            Ok(catalog) => handle.replace(catalog),
+            Err(error) => tracing::error!("what machines are served stays as it is: {error}"),
+        }
+    }
 }

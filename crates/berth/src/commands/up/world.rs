@@ -8,8 +8,10 @@ use std::{
 };
 
 use berth_cluster::controller::{self, Options};
-use berth_documents::Sources;
+use berth_decide::Serving;
+use berth_documents::{Severity, Sources};
 use berth_labels::Flavour;
+use berth_pools::RenderOptions;
 use berth_resources::{
     CrdSet,
     bootstrap::{BootstrapToken, bootstrap_token},
@@ -166,15 +168,13 @@ impl World {
 
         let url = server.url().parse().map_err(unusable)?;
         let client = Client::try_from(Config::new(url)).map_err(unusable)?;
-        let (services, source) = services::start(
-            args.data_dir.as_deref(),
-            &texts,
-            &names,
-            folder.path(),
-            client.clone(),
-            flavour,
-        )
-        .await?;
+        let site = services::Site {
+            texts: &texts,
+            objects: &objects,
+            serving: serving(&loaded, flavour)?,
+        };
+        let data_dir = args.data_dir.as_deref();
+        let (services, source) = services::start(data_dir, &site, &names, folder.path(), client.clone()).await?;
         let mut fleet = Fleet::new(cluster, time.clone(), flavour, 1);
         fleet.fetch_from(source);
         for name in &names {
@@ -302,6 +302,17 @@ fn objects(texts: &[(String, String)]) -> Vec<Value> {
         objects.extend(parsed.documents.iter().map(|document| document.root.to_json()));
     }
     objects
+}
+
+/// What the documents say that machines are served.
+fn serving(loaded: &Loaded, flavour: Flavour) -> Result<Serving, Failure> {
+    let resolver = Resolver::new(&loaded.site, flavour);
+    let mut findings = loaded.findings_without_nodes(&resolver).into_iter();
+    if findings.any(|finding| finding.severity() == Severity::Error) {
+        let message = "the site has errors: `berth lint` shows them".to_owned();
+        return Err(Failure::Unusable(message));
+    }
+    Ok(Serving::of_site(&resolver, &RenderOptions::default()))
 }
 
 /// Puts the definitions and the pools, rules and machine configs of the site into the cluster.

@@ -15,7 +15,7 @@ use crate::{
 pub(super) fn machines_are_served_and_announced(cluster: &Cluster, account: &Path) {
     let motd = json!({
         "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
-        "metadata": {"name": "50-motd", "labels": {"machineconfiguration.openshift.io/role": "infra"}},
+        "metadata": {"name": "rendered-infra-1"},
         "spec": {"config": {"ignition": {"version": "3.4.0"}, "storage": {"files": [
             {"path": "/etc/motd", "mode": 420, "contents": {"source": "data:,welcome"}},
         ]}}},
@@ -26,6 +26,16 @@ pub(super) fn machines_are_served_and_announced(cluster: &Cluster, account: &Pat
     });
     for object in [motd, berth] {
         cluster.apply(&object);
+    }
+    // As the operator beside Berth says what the pool's machines run.
+    let spec = r#"{"spec":{"configuration":{"name":"rendered-infra-1"}}}"#;
+    let status = r#"{"status":{"configuration":{"name":"rendered-infra-1"}}}"#;
+    for words in [
+        format!("patch mcp infra --type merge -p {spec}"),
+        format!("patch mcp infra --subresource status --type merge -p {status}"),
+    ] {
+        let outcome = cluster.kubectl(&words);
+        assert_eq!(outcome.exit, 0, "{outcome}");
     }
     let mut berth = command();
     berth
