@@ -32,7 +32,7 @@ pub use node::{
     Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, current_pool, decide, first_of,
     is_adoptable, made_by, merge_diff, pin, reserve, seniority,
 };
-pub use plan::{NodePlan, Plan, Presence, Reboot, Totals, plan};
+pub use plan::{NodePlan, Plan, Presence, Reboot, Totals, needs_reboot, plan};
 pub use relabel::{LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, UnknownStrategy, label_diff};
 pub use serving::{Place, PoolServing, Serving};
 pub use view::NodeView;

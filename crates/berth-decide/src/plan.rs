@@ -227,9 +227,9 @@ fn reboot(site: &Site, registered: bool, before: &PoolOrError, after: &PoolOrErr
     }
 }
 
-/// What a move between two pools needs on the machine: nothing is known without machine configs, and then a reboot has
+/// Whether a machine that moves between two pools has to reboot. Nothing is known without machine configs, and then a reboot has
 /// to be expected.
-fn needs_reboot(site: &Site, before: &str, after: &str) -> bool {
+pub fn needs_reboot(site: &Site, before: &str, after: &str) -> bool {
     let spec = |name: &str| {
         let pool = site.pools.iter().find(|pool| pool.name.value.as_ref() == name)?;
         render_pool(site, pool, &RenderOptions::default())

@@ -75,6 +75,47 @@ fn anywhere_with_and_without_berth() {
     );
 }
 
+/// How many reboots are saved is what `plan` says that a later move would cost.
+#[test]
+fn a_reboot_is_saved_where_a_later_move_would_cost_one() {
+    let pool = |name: &str| {
+        format!(
+            "---\napiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfigPool\nmetadata: {{name: {name}}}\nspec:\n  \
+             machineConfigSelector: {{matchExpressions: [{{key: machineconfiguration.openshift.io/role, operator: In, values: [worker, \
+             {name}]}}]}}\n  nodeSelector: {{matchLabels: {{node-role.kubernetes.io/{name}: ''}}}}\n"
+        )
+    };
+    let config = |role: &str, path: &str| {
+        format!(
+            "---\napiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata: {{name: 50-{role}, labels: \
+             {{machineconfiguration.openshift.io/role: {role}}}}}\nspec: {{config: {{ignition: {{version: 3.4.0}}, storage: {{files: \
+             [{{path: {path}, contents: {{source: 'data:,x'}}}}]}}}}}}\n"
+        )
+    };
+    let berth = |name: &str, pool: &str| {
+        format!(
+            "---\napiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {{name: {name}}}\nspec: {{pool: {pool}}}\n"
+        )
+    };
+    let site =
+        pool("worker") + &pool("infra") + &config("worker", "/etc/a") + &berth("w1", "worker") + &berth("i1", "infra");
+    let joined = "apiVersion: v1\nkind: Node\nmetadata: {name: i1, labels: {node-role.kubernetes.io/worker: ''}}\n";
+    for (site, saved) in [(site.clone(), 0), (site + &config("infra", "/etc/b"), 1)] {
+        let folder = Folder::new();
+        folder.write("site.yaml", &site).write("nodes.yaml", joined);
+        let up = folder.line("up -f site.yaml --once --speed 300");
+        assert_eq!(up.exit, 0, "{up}");
+        let words = if saved == 1 {
+            "1 reboot saved"
+        } else {
+            "0 reboots saved"
+        };
+        assert!(up.stdout.contains(words), "{up}");
+        let plan = folder.line("plan -f site.yaml --nodes nodes.yaml -o json").json();
+        assert_eq!(plan["totals"]["reboots"], saved, "{plan}");
+    }
+}
+
 #[test]
 fn what_keeps_it_from_starting_is_said() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

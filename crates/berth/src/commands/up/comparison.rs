@@ -11,16 +11,12 @@ pub(super) struct Placed {
     pub(super) pool: String,
     /// What its Node must carry.
     pub(super) labels: Vec<(String, String)>,
+    /// Whether it has to reboot when it is labelled after it joined: it came up as a worker, with a worker's config.
+    pub(super) reboots: bool,
 }
 
 /// Up to so many seconds a machine boots longer than the fastest one, by chance.
 pub(super) const BOOT_JITTER: i64 = 60;
-
-/// Whether a machine of this pool that was labelled after it joined has to reboot: it came up as a worker, with a worker's
-/// config. Nobody labels a control plane after it joined.
-pub(super) fn needs_reboot(pool: &str) -> bool {
-    !["master", "worker"].contains(&pool)
-}
 
 /// What it cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,16 +56,12 @@ pub(super) async fn without_berth(machines: &[Placed]) -> Cost {
             }
             *joined = true;
             // A Node that was just made is there, and what it boots with is what its pool or the workers have.
-            let first = if needs_reboot(&machine.pool) {
-                "worker"
-            } else {
-                &machine.pool
-            };
+            let first = if machine.reboots { "worker" } else { &machine.pool };
             let _ = fleet.has_config(&machine.name, &format!("rendered-{first}")).await;
             let _ = fleet.desire(&machine.name, &format!("rendered-{}", machine.pool)).await;
         }
         let done = machines.iter().zip(&joined).all(|(machine, joined)| {
-            let boots = if needs_reboot(&machine.pool) { 2 } else { 1 };
+            let boots = if machine.reboots { 2 } else { 1 };
             *joined && fleet.boots(&machine.name) == Some(boots) && running(&fleet, machine)
         });
         if done || fleet.elapsed() >= LIMIT_SECONDS {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::MissedTickBehavior;
 
 use super::{
-    comparison::{Cost, needs_reboot, without_berth},
+    comparison::{Cost, without_berth},
     view::{MachineView, Picture, Screen, minutes},
     world::{Stage, World, unusable},
 };
@@ -177,6 +177,7 @@ impl World {
             MachineView {
                 name: machine.name.clone(),
                 pool: machine.pool.clone(),
+                reboots: machine.reboots,
                 stage,
                 labels: (has, wants),
                 boots: self.fleet.boots(&machine.name).unwrap_or(0),
@@ -226,7 +227,7 @@ impl World {
         let one = self
             .machines
             .iter()
-            .find(|machine| needs_reboot(&machine.pool))
+            .find(|machine| machine.reboots)
             .or_else(|| self.machines.first())
             .map_or("NAME", |machine| machine.name.as_str());
         let documents = self.services.documents;
@@ -247,7 +248,7 @@ impl World {
 fn saved(machines: &[MachineView]) -> usize {
     machines
         .iter()
-        .filter(|machine| machine.stage == Stage::InPlace && needs_reboot(&machine.pool))
+        .filter(|machine| machine.stage == Stage::InPlace && machine.reboots)
         .count()
 }
 

@@ -20,6 +20,8 @@ const LEAST: usize = 5;
 pub(super) struct MachineView {
     pub(super) name: String,
     pub(super) pool: String,
+    /// Whether it would have to reboot if it were labelled after it joined.
+    pub(super) reboots: bool,
     pub(super) stage: Stage,
     /// Labels of the site that its Node has, and how many it should have.
     pub(super) labels: (usize, usize),
@@ -261,6 +263,7 @@ mod tests {
         MachineView {
             name: format!("machine-{index:03}"),
             pool: if index.is_multiple_of(3) { "infra" } else { "worker" }.to_owned(),
+            reboots: index.is_multiple_of(3),
             stage,
             labels: (index % 5, 4),
             boots: 1,

@@ -1,6 +1,7 @@
 //! The embedded cluster with everything that runs on it.
 
 use std::{
+    collections::HashMap,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -8,10 +9,10 @@ use std::{
 };
 
 use berth_cluster::controller::{self, Options};
-use berth_decide::Serving;
+use berth_decide::{Serving, needs_reboot};
 use berth_documents::{Severity, Sources};
 use berth_labels::Flavour;
-use berth_pools::RenderOptions;
+use berth_pools::{MASTER, RenderOptions, WORKER};
 use berth_resources::{
     CrdSet,
     bootstrap::{BootstrapToken, bootstrap_token},
@@ -274,14 +275,24 @@ fn machine_token(name: &str) -> Result<BootstrapToken, Failure> {
 }
 
 fn placed(loaded: &Loaded, flavour: Flavour, names: &[String]) -> Vec<Placed> {
+    let mut reboots: HashMap<String, bool> = HashMap::new();
+    // Nobody labels a control plane after it joined.
+    let mut reboots = |pool: &str| {
+        let moves = ![MASTER, WORKER].contains(&pool);
+        *reboots
+            .entry(pool.to_owned())
+            .or_insert_with(|| moves && needs_reboot(&loaded.site, WORKER, pool))
+    };
     Resolver::new(&loaded.site, flavour)
         .resolve_all()
         .iter()
         .filter(|resolution| names.iter().any(|name| *name == *resolution.node))
         .filter_map(|resolution| {
+            let pool = resolution.pool_name()?;
             Some(Placed {
                 name: resolution.node.to_string(),
-                pool: resolution.pool_name()?.to_owned(),
+                pool: pool.to_owned(),
+                reboots: reboots(pool),
                 labels: resolution
                     .labels
                     .iter()
