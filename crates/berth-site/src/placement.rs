@@ -23,7 +23,7 @@ use crate::{
     model::{Name, ObservedNode, Site, Spanned},
     names,
     network::{LoadBalancer, Machine, Platform},
-    resolve::{Resolution, Resolver},
+    resolve::{Resolution, Resolver, kubelet_labels},
 };
 
 pub use self::live::{LiveTraffic, ROUTER_LABEL};
@@ -142,8 +142,7 @@ impl<'a> Placement<'a> {
         machine: Option<&Machine<'_>>,
         masters_schedulable: bool,
     ) -> PlacementNode {
-        // What every kubelet says of itself.
-        for (key, value) in [("kubernetes.io/hostname", name), ("kubernetes.io/os", "linux")] {
+        for (key, value) in kubelet_labels(name) {
             labels.entry(key.to_owned()).or_insert_with(|| value.to_owned());
         }
         if live.is_none() && machine.is_some_and(|machine| self.site.predicts_remote(machine)) {

@@ -74,6 +74,13 @@ impl Subject {
     pub fn is_declared(&self) -> bool {
         self.node.is_some() || self.berth.is_some()
     }
+
+    fn view<'a>(&'a self, labels: &'a [ResolvedLabel]) -> View<'a> {
+        View {
+            node: &self.name,
+            labels,
+        }
+    }
 }
 
 /// One label of a node.
@@ -170,17 +177,36 @@ impl Resolution {
     }
 }
 
-/// Labels sorted by key, as membership wants to see them.
-struct View<'a>(&'a [ResolvedLabel]);
+/// What every kubelet says of the node itself, whatever is declared.
+pub(crate) fn kubelet_labels(node: &str) -> [(&'static str, &str); 2] {
+    [("kubernetes.io/hostname", node), ("kubernetes.io/os", "linux")]
+}
+
+/// Labels sorted by key, as membership wants to see them: those that are declared, and the kubelet's own.
+struct View<'a> {
+    node: &'a str,
+    labels: &'a [ResolvedLabel],
+}
+
+impl View<'_> {
+    fn declared(&self, key: &str) -> Option<&str> {
+        let index = self.labels.binary_search_by(|label| label.key.as_str().cmp(key)).ok()?;
+        self.labels.get(index).map(|label| label.value.as_str())
+    }
+}
 
 impl NodeLabelView for View<'_> {
     fn value(&self, key: &str) -> Option<&str> {
-        let index = self.0.binary_search_by(|label| label.key.as_str().cmp(key)).ok()?;
-        self.0.get(index).map(|label| label.value.as_str())
+        self.declared(key).or_else(|| {
+            let own = kubelet_labels(self.node).into_iter().find(|(own, _)| *own == key);
+            own.map(|(_, value)| value)
+        })
     }
 
     fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|label| label.key.as_str())
+        let own = kubelet_labels(self.node).into_iter().map(|(key, _)| key);
+        let own = own.filter(|key| self.declared(key).is_none());
+        self.labels.iter().map(|label| label.key.as_str()).chain(own)
     }
 }
 
@@ -494,7 +520,7 @@ impl<'a> Resolver<'a> {
             .filter(|_| !subject.is_declared())
             .and_then(|index| self.site.observed.get(index));
         match observed {
-            None => self.membership.of(&subject.name, &View(labels)),
+            None => self.membership.of(&subject.name, &subject.view(labels)),
             Some(node) => {
                 let mut all: BTreeMap<String, String> = node.labels.clone();
                 all.extend(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use berth_documents::{Diagnostic, Span};
 use berth_pools::{MembershipError, NodeLabelView};
 
-use super::{Candidate, PoolSource, ResolvedLabel, Resolver, Source, Subject, View, matching, small};
+use super::{Candidate, PoolSource, ResolvedLabel, Resolver, Source, Subject, kubelet_labels, matching, small};
 use crate::{lints, model::Pool};
 
 impl Resolver<'_> {
@@ -96,9 +96,9 @@ impl Resolver<'_> {
             };
             let mut violated = false;
             for requirement in &implicit.constraints {
-                let label = labels.iter().find(|label| label.key == requirement.key);
-                if !requirement.accepts(label.map(|label| label.value.as_str())) {
+                if !requirement.accepts(subject.view(labels).value(requirement.key.as_str())) {
                     violated = true;
+                    let label = labels.iter().find(|label| label.key == requirement.key);
                     diagnostics.push(self.constraint(subject, pool, source, &requirement.to_string(), label));
                 }
             }
@@ -119,7 +119,7 @@ impl Resolver<'_> {
                 diagnostics.push(self.mismatch(subject, pool, source, other, labels));
             }
             (None, Ok(placement)) => {
-                let windows = View(labels).value("kubernetes.io/os") == Some("windows");
+                let windows = subject.view(labels).value("kubernetes.io/os") == Some("windows");
                 // With a reference that could not be followed the missing pool is a consequence, not a finding.
                 if placement.primary().is_none() && !windows && !self.site.pools.is_empty() && diagnostics.is_empty() {
                     let message = format!("node `{}` is in no pool", subject.name);
@@ -221,16 +221,10 @@ impl Resolver<'_> {
             );
             return Diagnostic::new(&lints::POOL_MISMATCH, self.pool_span(subject, source), message);
         };
-        let guilty = self
-            .pools
-            .get(other.as_ref())
-            .and_then(|index| self.site.pools.get(*index)?.implicit.as_ref())
-            .and_then(|implicit| {
-                labels
-                    .iter()
-                    .find(|label| implicit.labels.contains_key(label.key.as_str()))
-            });
-        match guilty {
+        let wanted = self.pools.get(other.as_ref());
+        let wanted = wanted.and_then(|index| self.site.pools.get(*index)?.implicit.as_ref());
+        let wants = |key: &str| wanted.is_some_and(|implicit| implicit.labels.contains_key(key));
+        match labels.iter().find(|label| wants(label.key.as_str())) {
             Some(label) => {
                 let message = format!(
                     "node `{}` should be in pool `{name}`, but the label `{}={}` from {} also puts it in pool `{other}`",
@@ -244,8 +238,13 @@ impl Resolver<'_> {
                     .with_help("remove the label, or choose the other pool")
             }
             None => {
+                let own = kubelet_labels(&subject.name).into_iter().find(|(key, _)| wants(key));
+                let labels = own.map_or_else(
+                    || "its labels also put".to_owned(),
+                    |(key, value)| format!("the label `{key}={value}`, which its kubelet sets, also puts"),
+                );
                 let message = format!(
-                    "node `{}` should be in pool `{name}`, but its labels also put it in pool `{other}`",
+                    "node `{}` should be in pool `{name}`, but {labels} it in pool `{other}`",
                     subject.name
                 );
                 Diagnostic::new(&lints::POOL_MISMATCH, self.pool_span(subject, source), message)

@@ -71,6 +71,35 @@ fn the_final_labels_must_give_that_very_pool() {
     );
 }
 
+/// The kubelet says its host name and operating system itself, so a selector on them holds for a declared machine too.
+#[test]
+fn what_the_kubelet_says_itself_counts() {
+    let by_name = "{matchLabels: {kubernetes.io/hostname: w2.lab.example, kubernetes.io/os: linux}}";
+    let pools = role_pool("worker") + &pool("remote", by_name);
+    let found = read(&(pools.clone() + &node("w2.lab.example", "{}")));
+    assert_eq!(found.pool("w2.lab.example").as_deref(), Some("remote"));
+
+    let text = pools + &pinned("w1.lab.example", "worker", "{}") + &pinned("w2.lab.example", "worker", "{}");
+    assert_eq!(
+        read(&text).message("pool-mismatch"),
+        "node `w2.lab.example` should be in pool `worker`, but the label `kubernetes.io/hostname=w2.lab.example`, which its kubelet \
+         sets, also puts it in pool `remote`"
+    );
+
+    let elsewhere = pool(
+        "p",
+        "{matchLabels: {a: x}, matchExpressions: [{key: kubernetes.io/hostname, operator: NotIn, values: [w1]}]}",
+    );
+    assert_eq!(
+        read(&(elsewhere.clone() + &pinned("w2", "p", "{}"))).codes(),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        read(&(elsewhere + &pinned("w1", "p", "{}"))).message("pool-constraint"),
+        "node `w1` does not meet `kubernetes.io/hostname notin (w1)` of its pool `p`"
+    );
+}
+
 #[test]
 fn selectors_become_labels() {
     for (selector, annotations, expected) in [
