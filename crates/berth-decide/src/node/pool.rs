@@ -101,7 +101,8 @@ fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current:
     if is_fresh(berth, node) {
         return None;
     }
-    let given = berth.status.as_ref().and_then(|status| status.pool.as_deref())?;
+    let status = berth.status.as_ref()?;
+    let given = status.pool.as_deref()?;
     // Where the Node says another pool, a write of Berth's own has not been noted yet, or somebody else wrote there.
     if node.given_pool().is_some_and(|noted| noted != given) {
         return None;
@@ -116,11 +117,11 @@ fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current:
         .to_string();
     let record = record(berth, node);
     let demanded = definitions.implicit(given)?;
-    let carried = demanded.iter().all(|(key, value)| {
-        record
-            .get(key.as_str())
-            .is_some_and(|recorded| *value == *recorded.as_str())
-    });
+    // People take the old label away first and set the new one later: in between the Node is in no pool.
+    let had = |key: &str| record.get(key).or_else(|| status.removed_labels.get(key));
+    let carried = demanded
+        .iter()
+        .all(|(key, value)| had(key.as_str()).is_some_and(|recorded| *value == *recorded.as_str()));
     (carried && to != given).then(|| Move {
         from: given.to_owned(),
         to,

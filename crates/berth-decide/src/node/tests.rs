@@ -317,6 +317,22 @@ fn an_administrators_relabel_is_followed_and_survives_the_node() {
     assert_eq!(world.status().phase, Some(Phase::Occupied));
 }
 
+/// `oc label node w1 node-role.kubernetes.io/infra-`, and a while later `oc label node w1 node-role.kubernetes.io/storage=`.
+#[test]
+fn a_relabel_in_two_commands_is_followed() {
+    let mut world = World::occupied();
+    world.unlabel(INFRA);
+    world.settle();
+    assert_eq!(world.has(INFRA), None, "what people remove stays removed");
+    world.label(STORAGE, "");
+    world.settle();
+    assert_eq!(world.status().pool.as_deref(), Some("storage"));
+    assert_eq!(world.has("tier"), Some("storage"));
+    world.delete_node();
+    world.settle();
+    assert_eq!((world.has(STORAGE), world.has(INFRA)), (Some(""), None));
+}
+
 #[test]
 fn a_relabel_directly_before_the_deletion_counts() {
     let mut world = World::occupied();
