@@ -19,6 +19,17 @@ pub use refusal::UnitRefusal;
 pub(crate) use tree::file_name;
 pub use tree::{Content, SEARCH_PATH, UnitTree, drop_in_directories};
 
+/// The folders of the system manager, which runs the kubelet, by their specifiers.
+const SYSTEM_FOLDERS: [(char, &str); 7] = [
+    ('C', "/var/cache"),
+    ('E', "/etc"),
+    ('L', "/var/log"),
+    ('S', "/var/lib"),
+    ('T', "/tmp"),
+    ('V', "/var/tmp"),
+    ('t', "/run"),
+];
+
 /// Whether there is a unit to speak of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadState {
@@ -387,6 +398,9 @@ impl EffectiveUnit {
         environment.set_specifier('N', prefix);
         environment.set_specifier('p', prefix.split_once('@').map_or(prefix, |(stem, _)| stem));
         environment.set_specifier('i', prefix.split_once('@').map_or("", |(_, instance)| instance));
+        for (specifier, folder) in SYSTEM_FOLDERS {
+            environment.set_specifier(specifier, folder);
+        }
 
         for setting in self.list("Service", "Environment") {
             for (at, assignment) in assignments(setting.value()) {

@@ -3,7 +3,7 @@
 use berth_labels::{Flavour, LabelSet};
 use berth_units::{
     DropInRequest, EffectiveUnit, EnvFileContent, Environment, LABELS_PATH, LabelsFile, UnitTree, check_kubelet_unit,
-    drop_in, seed_labels,
+    drop_in, see_through, seed_labels,
 };
 
 use super::Disk;
@@ -35,7 +35,9 @@ pub(crate) fn start(disk: &mut Disk, flavour: Flavour) -> Start {
     if !labels.is_empty() {
         generate(disk, &unit, &environment, &labels, flavour, &mut notes);
     }
-    let (unit, environment) = load(disk);
+    let (mut unit, environment) = load(disk);
+    // A shell that only runs the command which its drop-in replaced starts the same kubelet.
+    see_through(&mut unit);
     let facts = check_kubelet_unit(&unit, &environment, flavour);
     let stopped = match (&facts.refusal, facts.stoppers.first()) {
         (Some(refusal), _) => Some(refusal.to_string()),
@@ -119,6 +121,35 @@ mod tests {
         );
         let started = start(&mut disk, Flavour::Upstream);
         assert!(started.stopped.is_some());
+    }
+
+    /// The first of the two drop-ins of the older scripts stands on machines without labels of their own, too.
+    #[test]
+    fn a_shell_that_runs_the_original_command_starts_the_kubelet() {
+        let mut disk = Disk::image();
+        disk.write(
+            "/usr/lib/systemd/system/kubelet.service",
+            "[Service]\nEnvironmentFile=/etc/os-release\nExecStart=/usr/bin/kubelet --node-labels=os=${ID}\n",
+        );
+        disk.write(
+            "/etc/systemd/system/kubelet.service.d/20-extra-labels-infra.conf",
+            "[Service]\nExecStartPre=/usr/local/bin/extractExecStart %n %t/%N.env ORIG_EXECSTART\n\
+             EnvironmentFile=-%t/%N.env\nExecStart=\nExecStart=bash -c \"${ORIG_EXECSTART}\"\n",
+        );
+        let started = start(&mut disk, Flavour::Upstream);
+        assert_eq!(
+            (started.stopped, started.labels),
+            (None, vec![("os".to_owned(), "fedora".to_owned())])
+        );
+        disk.write(
+            "/etc/systemd/system/kubelet.service.d/30-extra-labels.conf",
+            "[Service]\nEnvironment=FIRST_BOOT_ONLY_KUBELET_NODE_EXTRA_LABELS=site=paris\n",
+        );
+        let started = start(&mut disk, Flavour::Upstream);
+        assert!(
+            started.labels.contains(&("site".to_owned(), "paris".to_owned())),
+            "{started:?}"
+        );
     }
 
     #[test]

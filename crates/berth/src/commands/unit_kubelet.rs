@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::Read};
 use berth_labels::Label;
 use berth_units::{
     DropIn, DropInError, DropInRequest, EffectiveUnit, EnvFileContent, Environment, FileDiagnostic, KubeletCommand,
-    SEED_VARIABLE, Severity, UnitRefusal, drop_in, read_seed_labels, seed_labels,
+    SEED_VARIABLE, Severity, UnitRefusal, drop_in, read_seed_labels, see_through, seed_labels,
 };
 use serde::Serialize;
 
@@ -161,7 +161,7 @@ struct LeftOutReport {
 
 impl UnitReport {
     fn new(unit: &EffectiveUnit, made: &DropIn) -> Self {
-        let after = with_drop_in(unit, made);
+        let mut after = with_drop_in(unit, made);
         let environment = environment(&after);
         let mut report = Self {
             exec: Vec::new(),
@@ -180,12 +180,16 @@ impl UnitReport {
             notes: made.notes.clone(),
         };
         let settings = after.list("Service", "ExecStart");
+        let commands = settings.iter().flat_map(|setting| setting.commands());
+        report.exec.extend(commands.map(|command| ExecReport {
+            prefix: command.prefix().to_owned(),
+            path: command.path().to_owned(),
+            argv: command.argv().to_vec(),
+        }));
+        // A shell that only runs the command which its drop-in replaced starts the kubelet with that command's labels.
+        see_through(&mut after);
+        let settings = after.list("Service", "ExecStart");
         for command in settings.iter().flat_map(|setting| setting.commands()) {
-            report.exec.push(ExecReport {
-                prefix: command.prefix().to_owned(),
-                path: command.path().to_owned(),
-                argv: command.argv().to_vec(),
-            });
             if let Ok(kubelet) = KubeletCommand::find(command, &environment) {
                 report.kubelet(&kubelet);
             }
