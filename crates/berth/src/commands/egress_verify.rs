@@ -39,19 +39,19 @@ pub(crate) fn run(args: &EgressVerifyArgs, stdin: &mut dyn Read, printer: &mut P
     // The cluster's own objects declare no labels: without documents nothing is about to change.
     let applies = args.relabel.is_empty() && !args.places.files.paths.is_empty();
     let mut changes = BTreeMap::new();
-    let after = if applies {
+    let mut after = if applies {
         Placement::new(&resolver, &resolutions)
     } else {
         changes = label_changes(&args.relabel, &now)?;
         now.note_reboots(&mut changes);
         Placement::now(&resolver, &resolutions)
     };
-    let mut nodes = berth_placement::relabelled(&after.nodes, &changes);
-    for (node, now) in nodes.iter_mut().zip(&now.nodes) {
+    after.nodes = berth_placement::relabelled(&after.nodes, &changes);
+    for (node, now) in after.nodes.iter_mut().zip(&now.nodes) {
         // Labels bring no machine into the cluster.
         node.not_ready |= now.not_ready;
     }
-    let found = moves(&now.nodes, &nodes, &after.traffic(), Some(&hosting));
+    let found = moves(&now.nodes, &after.nodes, &after.traffic(), Some(&hosting));
     let rebooting = changes.iter().filter(|(_, change)| change.reboots);
     let report = VerifyReport::new(&found, &after, rebooting.map(|(node, _)| node.clone()).collect());
     printer.report(args.output.format, &report)?;
