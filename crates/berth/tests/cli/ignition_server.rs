@@ -30,6 +30,10 @@ impl Server {
         Self { served, address }
     }
 
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// Status and body.
     pub(crate) fn get(&self, path: &str, headers: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();

@@ -8,8 +8,6 @@ mod cluster;
 #[cfg(test)]
 mod coreos_installer;
 #[cfg(test)]
-mod curl;
-#[cfg(test)]
 mod diff;
 #[cfg(test)]
 mod documents;
@@ -39,6 +37,8 @@ mod render;
 mod rollout;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod seeds;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
