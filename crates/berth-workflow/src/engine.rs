@@ -2,12 +2,14 @@
 //!
 //! Everything that must not be lost is in the store. A node is claimed by a lease before it is touched, its outcome is
 //! filed under the fence of that claim, and the patch that changes it says the same whoever sends it. So the engine can be
-//! killed at any moment, several can work on one store, and every node has one outcome.
+//! killed at any moment, several can work on one store, and every node has one outcome. An engine that cannot renew its
+//! leases lets go of its nodes before another one can take them.
 
 mod begin;
 mod brake;
 mod dispatch;
 mod event;
+mod lease;
 
 use std::{
     fmt,
@@ -25,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use brake::{TooMany, check};
 pub use event::Event;
+use lease::Lease;
 
 use crate::apply::{NodeClient, Patience};
 use berth_decide::LabelPolicy;
@@ -95,6 +98,7 @@ pub struct Engine {
     options: EngineOptions,
     events: broadcast::Sender<Event>,
     wake: Notify,
+    lease: Lease,
     /// Nodes that were claimed and whose results are not filed.
     held: AtomicUsize,
     /// Told when nobody works on a node: no further result is to be waited for.
@@ -106,6 +110,7 @@ impl Engine {
     pub fn new(store: Arc<dyn ActionStore>, client: Client, options: EngineOptions) -> Self {
         Self {
             nodes: NodeClient::new(client, options.policy.clone()),
+            lease: Lease::new(options.lease),
             store,
             options,
             events: broadcast::Sender::new(EVENTS),

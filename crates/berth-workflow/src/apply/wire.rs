@@ -1,6 +1,11 @@
 //! What goes to the API server and comes back: the metadata of Nodes, and of that the part which labels need.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    future::Future,
+    io,
+    time::Duration,
+};
 
 use berth_site::{WrittenLabels, name_problem};
 use k8s_openapi::api::core::v1::Node;
@@ -16,6 +21,9 @@ use berth_decide::NodeState;
 
 /// Nodes in one answer of a list: few enough for the API server to take its time for others.
 const LIST_PAGE: u32 = 1000;
+
+/// How long one request may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Metadata of a Node without what nobody asks for here. The record of who manages which field is most of an answer; it is
 /// passed over and not taken apart.
@@ -201,16 +209,25 @@ impl Wire {
         let request = self
             .requests
             .patch_metadata(path_part(node)?, params, &Patch::Merge(patch));
-        self.client
-            .request_text(request.map_err(kube::Error::BuildRequest)?)
-            .await
-            .map(drop)
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        in_time(self.client.request_text(request)).await.map(drop)
     }
 
     async fn ask<T: DeserializeOwned>(
         &self,
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> kube::Result<T> {
-        self.client.request(request.map_err(kube::Error::BuildRequest)?).await
+        in_time(self.client.request(request.map_err(kube::Error::BuildRequest)?)).await
     }
+}
+
+/// An answer that does not come is trouble of the connection.
+async fn in_time<T>(request: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
+    tokio::time::timeout(REQUEST_TIMEOUT, request)
+        .await
+        .unwrap_or_else(|_| {
+            let message = format!("no answer within {} s", REQUEST_TIMEOUT.as_secs());
+            let error = io::Error::new(io::ErrorKind::TimedOut, message);
+            Err(kube::Error::Service(error.into()))
+        })
 }

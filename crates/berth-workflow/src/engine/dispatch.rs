@@ -7,9 +7,13 @@ use std::{
     time::Duration,
 };
 
-use berth_store::{Action, ActionId, ActionState, Claim, Error, Finished};
+use berth_store::{Action, ActionId, ActionState, Claim, Finished};
 use futures::FutureExt as _;
-use tokio::{sync::mpsc, task::JoinSet, time::Instant};
+use tokio::{
+    sync::mpsc,
+    task::JoinSet,
+    time::{Instant, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{Engine, Event, begin};
@@ -52,9 +56,7 @@ pub(super) async fn dispatch(engine: Arc<Engine>, cancel: CancellationToken, res
     let full = usize::try_from(options.concurrency.max(1)).unwrap_or(usize::MAX);
     let refill = full.div_ceil(2);
     let (mut look, mut idle, mut poll_at) = (true, false, Instant::now());
-    if let Err(error) = engine.store.give_back(&options.owner, engine.now()).await {
-        complain("taking up the work of an earlier run", &error);
-    }
+    give_back(engine, "taking up the work of an earlier run").await;
     while !cancel.is_cancelled() {
         if look {
             match engine.store.open_actions().await {
@@ -75,7 +77,7 @@ pub(super) async fn dispatch(engine: Arc<Engine>, cancel: CancellationToken, res
             poll_at = Instant::now() + options.poll;
             idle = false;
         }
-        if !idle && workers.len() <= refill {
+        if !idle && engine.lease.is_held() && workers.len() <= refill {
             let free = u32::try_from(full.saturating_sub(workers.len())).unwrap_or(u32::MAX);
             match engine
                 .store
@@ -121,15 +123,21 @@ pub(super) async fn dispatch(engine: Arc<Engine>, cancel: CancellationToken, res
     engine.drained.notify_one();
 }
 
-/// A claim whose answer was lost is in nobody's hands. When nothing is in ours, all that goes under our name is such a
-/// one, and is handed out again.
+/// A claim whose answer was lost is in nobody's hands, and so is one whose lease was over. When nothing is in ours, all that
+/// goes under our name is such a one, and is handed out again.
 async fn take_up(engine: &Engine, actions: &[Action]) {
     let running = actions.iter().any(|action| action.counts.running > 0);
-    if running
-        && engine.held.load(Ordering::Acquire) == 0
-        && let Err(error) = engine.store.give_back(&engine.options.owner, engine.now()).await
-    {
-        complain("taking up nodes that were lost", &error);
+    if (running || !engine.lease.is_held()) && engine.held.load(Ordering::Acquire) == 0 {
+        give_back(engine, "taking up nodes that were lost").await;
+    }
+}
+
+/// Puts back everything that goes under our name, while nobody works on any of it. What is claimed from then on is held.
+async fn give_back(engine: &Engine, doing: &'static str) {
+    let began = Instant::now();
+    match engine.store.give_back(&engine.options.owner, engine.now()).await {
+        Ok(_) => engine.lease.holds_since(began),
+        Err(error) => complain(doing, &error),
     }
 }
 
@@ -190,12 +198,10 @@ impl Open {
         let (engine, results) = (Arc::clone(engine), results.clone());
         engine.held.fetch_add(1, Ordering::AcqRel);
         workers.spawn(async move {
-            let patience = engine.options.patience;
-            let working = AssertUnwindSafe(work(&engine.nodes, &claim, known, patience, &stop)).catch_unwind();
-            // A fault of this program fails the node, and not the action.
-            let outcome = working
-                .await
-                .unwrap_or_else(|_| Outcome::failed("an error in Berth itself; its log has more"));
+            let Some(outcome) = work_while_held(&engine, &claim, known, &stop).await else {
+                engine.held.fetch_sub(1, Ordering::AcqRel);
+                return;
+            };
             let finished = Finished {
                 action: claim.action,
                 ordinal: claim.ordinal,
@@ -206,6 +212,26 @@ impl Open {
             // Nobody takes it when the engine is gone, and then the node is tried again.
             let _ = results.send((finished, claim.node, outcome)).await;
         });
+    }
+}
+
+/// Works on a node for as long as it is ours. There is no outcome when it may be somebody else's before the work is done;
+/// what is under way has ended then.
+async fn work_while_held(
+    engine: &Engine,
+    claim: &Claim,
+    known: Option<NodeState>,
+    stop: &CancellationToken,
+) -> Option<Outcome> {
+    let work = work(&engine.nodes, claim, known, engine.options.patience, stop);
+    tokio::select! {
+        // It is looked at first, so that a process that was asleep does nothing more.
+        biased;
+        () = engine.lease.over() => None,
+        // A fault of this program fails the node, and not the action.
+        outcome = AssertUnwindSafe(work).catch_unwind() => {
+            Some(outcome.unwrap_or_else(|_| Outcome::failed("an error in Berth itself; its log has more")))
+        }
     }
 }
 
@@ -285,17 +311,40 @@ pub(super) async fn file(engine: Arc<Engine>, mut filed: mpsc::Receiver<Filed>) 
     }
 }
 
-/// Holds on to leases for as long as the engine lives.
+/// Holds on to leases for as long as the engine lives. One that is over stays over: what was held is taken up anew.
 pub(super) async fn renew(engine: Arc<Engine>, done: CancellationToken) {
-    let every = engine.options.lease / 3;
+    let lease = &engine.lease;
+    let mut pause = lease.renew_every();
+    let mut was_held = false;
     loop {
         tokio::select! {
             () = done.cancelled() => return,
-            () = tokio::time::sleep(every) => {}
+            () = tokio::time::sleep(pause) => {}
         }
-        let renewed: Result<u64, Error> = engine.store.renew(&engine.options.owner, engine.lease_end()).await;
-        if let Err(error) = renewed {
-            complain("renewing leases", &error);
+        pause = lease.renew_every();
+        if !lease.is_held() {
+            if std::mem::take(&mut was_held) {
+                tracing::warn!(
+                    "leases could not be renewed in time; nodes that were begun are left to who claims them next"
+                );
+            }
+            continue;
         }
+        was_held = true;
+        let began = Instant::now();
+        let renewal = engine.store.renew(&engine.options.owner, engine.lease_end());
+        let error: Box<dyn std::error::Error> = match timeout(lease.renew_every(), renewal).await {
+            Ok(Ok(_)) => {
+                // An answer that is late says nothing: somebody else may have claimed what it was about.
+                if lease.is_held() {
+                    lease.holds_since(began);
+                }
+                continue;
+            }
+            Ok(Err(error)) => error.into(),
+            Err(late) => late.into(),
+        };
+        complain("renewing leases", &*error);
+        pause = lease.retry_after();
     }
 }

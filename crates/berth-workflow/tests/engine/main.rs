@@ -7,6 +7,7 @@
 )]
 
 mod faults;
+mod lease;
 mod owned;
 mod policies;
 mod processes;

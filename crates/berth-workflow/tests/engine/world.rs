@@ -40,6 +40,8 @@ pub(crate) enum Fault {
     LoseAnswer,
     /// It does not arrive.
     LoseRequest,
+    /// It is not answered.
+    Hang,
 }
 
 /// Decides the fault of a request, by its node and what it sends.
@@ -52,6 +54,24 @@ pub(crate) struct Watched {
     pub(crate) patches: Mutex<HashMap<String, u32>>,
     /// How many requests came by.
     pub(crate) requests: watch::Sender<u64>,
+    /// How many requests are waiting for an answer that does not come.
+    pub(crate) hanging: watch::Sender<u64>,
+}
+
+/// Counts a request that hangs for as long as somebody waits for it.
+struct Hanging(Arc<Watched>);
+
+impl Hanging {
+    fn new(eye: &Arc<Watched>) -> Self {
+        eye.hanging.send_modify(|count| *count += 1);
+        Self(Arc::clone(eye))
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        self.0.hanging.send_modify(|count| *count -= 1);
+    }
 }
 
 impl Watched {
@@ -65,6 +85,12 @@ impl Watched {
         while self.patches.lock().unwrap().is_empty() {
             seen.changed().await.unwrap();
         }
+    }
+
+    /// Returns when a request hangs.
+    pub(crate) async fn has_hung(&self) {
+        let mut seen = self.hanging.subscribe();
+        seen.wait_for(|count| *count > 0).await.unwrap();
     }
 
     /// Returns when so many further requests came by.
@@ -95,12 +121,18 @@ pub(crate) fn watched(client: Client, decide: Option<Decide>) -> (Client, Arc<Wa
                 let answer = Response::builder().status(StatusCode::from_u16(*code).unwrap());
                 return Ok(answer.body(Body::from(status.to_string().into_bytes())).unwrap());
             }
+            if matches!(fault, Some(Fault::Hang)) {
+                let _hanging = Hanging::new(&eye);
+                std::future::pending::<()>().await;
+            }
             if matches!(fault, Some(Fault::LoseRequest)) {
                 return Err(tower::BoxError::from(lost()));
             }
             let answer = client.send(request).await.map_err(tower::BoxError::from)?;
             if method == Method::PATCH && answer.status().is_success() {
                 *eye.patches.lock().unwrap().entry(node).or_default() += 1;
+                // Wakes who waits for it.
+                eye.requests.send_modify(|_| ());
             }
             if matches!(fault, Some(Fault::LoseAnswer)) {
                 return Err(tower::BoxError::from(lost()));
