@@ -77,6 +77,15 @@ pub enum ApplyError {
         /// What the API server said.
         message: String,
     },
+    /// This program may not read Berths; answered as 503, since the caller cannot help it.
+    #[error(
+        "Berths say which labels Berth set on Nodes, and Berth may not read them: give it the rights to get and list \
+         berths.berth.dev ({message})"
+    )]
+    BerthsForbidden {
+        /// What the API server said.
+        message: String,
+    },
     /// The API server cannot be reached or does not work; answered as 503.
     #[error("the Kubernetes API does not answer: {message}")]
     Unavailable {
@@ -100,7 +109,7 @@ impl ApplyError {
             Self::NotFound { .. } => 404,
             Self::InvalidName { .. } | Self::Refused(_) => 400,
             Self::Conflict { .. } => 409,
-            Self::Forbidden { .. } | Self::Unavailable { .. } | Self::GivenUp => 503,
+            Self::Forbidden { .. } | Self::BerthsForbidden { .. } | Self::Unavailable { .. } | Self::GivenUp => 503,
         }
     }
 }
@@ -146,6 +155,12 @@ impl Trouble {
 /// Whether the role of this program forbids it, rather than what was sent.
 fn is_by_role(status: &Status) -> bool {
     status.message.contains("cannot patch resource") || status.message.contains("cannot get resource")
+}
+
+fn berths_forbidden(status: &Status) -> ApplyError {
+    ApplyError::BerthsForbidden {
+        message: status.message.clone(),
+    }
 }
 
 /// An error with all that caused it: the cause is what helps.
@@ -311,6 +326,7 @@ impl NodeClient {
         let written = loop {
             match self.wire.written(node).await {
                 Ok(written) => break written,
+                Err(kube::Error::Api(status)) if status.code == 403 => return Err(berths_forbidden(&status)),
                 Err(error) => self.endure(node, Trouble::of(&error), &mut pauses).await?,
             }
         };

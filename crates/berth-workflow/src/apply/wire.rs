@@ -73,18 +73,25 @@ struct BerthStatus {
     previous_labels: BTreeMap<String, String>,
 }
 
-impl Berth {
-    fn is_of(&self, node: &str) -> bool {
-        self.spec.node_name.as_deref().or(self.metadata.name.as_deref()) == Some(node)
+impl BerthSpec {
+    fn is_of(&self, berth: &Metadata, node: &str) -> bool {
+        self.node_name.as_deref().or(berth.name.as_deref()) == Some(node)
     }
+}
 
-    fn written(self) -> WrittenLabels {
-        WrittenLabels {
-            last: self.status.labels,
-            earlier: self.status.previous_labels,
-            ..WrittenLabels::default()
+impl From<BerthStatus> for WrittenLabels {
+    fn from(status: BerthStatus) -> Self {
+        Self {
+            last: status.labels,
+            earlier: status.previous_labels,
+            ..Self::default()
         }
     }
+}
+
+/// Whether an answer says that there is no such Berth, rather than that the cluster does not have the kind.
+fn is_about_berths(status: &Status) -> bool {
+    status.details.as_ref().is_some_and(|details| details.kind == "berths")
 }
 
 /// Where Berths are.
@@ -160,46 +167,41 @@ impl Wire {
         }
     }
 
-    /// What the controllers remember to have written to a Node. `None` for a Node without a Berth, in a cluster without
-    /// Berths, and where this program may not read them.
+    /// What the controllers remember to have written to a Node. `None` for a Node without a Berth, and in a cluster without the
+    /// kind. That this program may not look is an error: it says nothing about what there is.
     pub(super) async fn written(&self, node: &str) -> kube::Result<Option<WrittenLabels>> {
         let berths = Request::new(BERTHS);
         // Most Berths have the name of their Node.
-        let found: Berth = match self.ask(berths.get(path_part(node)?, &GetParams::default())).await {
-            Ok(found) => found,
-            Err(kube::Error::Api(status)) if status.code == 404 => {
-                return self.written_elsewhere(node, &status).await;
-            }
-            Err(kube::Error::Api(status)) if status.code == 403 => return Ok(None),
+        match self.ask(berths.get(path_part(node)?, &GetParams::default())).await {
+            Ok(Berth { metadata, spec, status }) if spec.is_of(&metadata, node) => return Ok(Some(status.into())),
+            Err(kube::Error::Api(status)) if status.code == 404 && !is_about_berths(&status) => return Ok(None),
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(error) => return Err(error),
-        };
-        if found.is_of(node) {
-            return Ok(Some(found.written()));
+            Ok(_) => {}
         }
-        self.search(node).await
+        // One of another name may be the Node's.
+        Ok(self.berths().await?.remove(node))
     }
 
-    /// Where the cluster has Berths, one of another name may be the Node's.
-    async fn written_elsewhere(&self, node: &str, status: &Status) -> kube::Result<Option<WrittenLabels>> {
-        let kind = status.details.as_ref().map(|details| details.kind.as_str());
-        if kind == Some("berths") {
-            self.search(node).await
-        } else {
-            Ok(None)
-        }
-    }
-
-    async fn search(&self, node: &str) -> kube::Result<Option<WrittenLabels>> {
+    /// What the controllers remember to have written to all Nodes, by their names; nothing in a cluster without Berths.
+    pub(super) async fn berths(&self) -> kube::Result<HashMap<String, WrittenLabels>> {
         let berths = Request::new(BERTHS);
         let mut params = ListParams::default().limit(LIST_PAGE);
+        let mut found = HashMap::new();
         loop {
-            let page: Page<Berth> = self.ask(berths.list(&params)).await?;
-            if let Some(found) = page.items.into_iter().find(|berth| berth.is_of(node)) {
-                return Ok(Some(found.written()));
+            let page: Page<Berth> = match self.ask(berths.list(&params)).await {
+                Ok(page) => page,
+                Err(kube::Error::Api(status)) if status.code == 404 => return Ok(HashMap::new()),
+                Err(error) => return Err(error),
+            };
+            for Berth { metadata, spec, status } in page.items {
+                if let Some(node) = spec.node_name.or(metadata.name) {
+                    found.entry(node).or_insert_with(|| status.into());
+                }
             }
             match page.metadata.further.filter(|token| !token.is_empty()) {
                 Some(token) => params = params.continue_token(&token),
-                None => return Ok(None),
+                None => return Ok(found),
             }
         }
     }

@@ -127,9 +127,10 @@ impl SubmitError {
                 ApplyError::NotFound { .. } => "Node not found",
                 ApplyError::InvalidName { .. } | ApplyError::Refused(_) => "Invalid Input Error",
                 ApplyError::Conflict { .. } => "Conflict",
-                ApplyError::Forbidden { .. } | ApplyError::Unavailable { .. } | ApplyError::GivenUp => {
-                    "Kubernetes API Error"
-                }
+                ApplyError::Forbidden { .. }
+                | ApplyError::BerthsForbidden { .. }
+                | ApplyError::Unavailable { .. }
+                | ApplyError::GivenUp => "Kubernetes API Error",
             },
             Self::Interrupted => "Internal Server Error",
         };

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use berth_decide::{LabelPolicy, Requested, Strategy};
-use berth_workflow::NodeClient;
+use berth_workflow::{ApplyError, NodeClient};
 use http::{Method, Request, Response};
 use kube::{Client, client::Body};
 use serde_json::{Value, json};
@@ -54,6 +54,12 @@ impl Berths {
 
 /// A Node on which the annotation claims everything, and nothing is requested. Gives the patch.
 async fn patch(berths: Berths, strategy: Strategy) -> Option<Value> {
+    let (put, sent) = try_to_patch(berths, strategy).await;
+    put.unwrap();
+    sent
+}
+
+async fn try_to_patch(berths: Berths, strategy: Strategy) -> (Result<(), ApplyError>, Option<Value>) {
     let sent: Arc<Mutex<Option<Value>>> = Arc::default();
     let seen = Arc::clone(&sent);
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -81,8 +87,8 @@ async fn patch(berths: Berths, strategy: Strategy) -> Option<Value> {
         }
     });
     let nodes = NodeClient::new(Client::new(service, "default"), LabelPolicy::default());
-    nodes.put("n1", &Requested::new(), strategy, false).await.unwrap();
-    sent.lock().unwrap().take()
+    let put = nodes.put("n1", &Requested::new(), strategy, false).await.map(drop);
+    (put, sent.lock().unwrap().take())
 }
 
 fn removed(patch: Option<&Value>) -> Vec<&str> {
@@ -119,8 +125,19 @@ async fn what_only_the_node_says_is_berths_stays() {
 
 #[tokio::test]
 async fn without_berths_the_annotation_is_all_there_is() {
-    for berths in [Berths::Others, Berths::Unknown, Berths::Forbidden] {
+    for berths in [Berths::Others, Berths::Unknown] {
         let sent = patch(berths, Strategy::Owned).await;
         assert_eq!(removed(sent.as_ref()), ["a", "b", INFRA]);
+    }
+}
+
+#[tokio::test]
+async fn without_the_right_to_read_berths_nothing_goes_on_the_word_of_a_node() {
+    for strategy in [Strategy::Owned, Strategy::Mirror] {
+        let (put, sent) = try_to_patch(Berths::Forbidden, strategy).await;
+        let error = put.unwrap_err();
+        assert_eq!(error.status(), 503);
+        assert!(error.to_string().contains("get and list berths.berth.dev"), "{error}");
+        assert_eq!(sent, None);
     }
 }
