@@ -5,7 +5,7 @@ mod wire;
 
 use std::{collections::HashMap, time::Duration};
 
-use berth_site::LiveTraffic;
+use berth_site::{LiveTraffic, WrittenLabels};
 use kube::{
     Client,
     api::PatchParams,
@@ -302,6 +302,17 @@ impl NodeClient {
     pub async fn list(&self) -> Result<HashMap<String, NodeState>, ApplyError> {
         let listed = self.wire.list().await;
         listed.map_err(|error| ApplyError::Unavailable { message: told(&error) })
+    }
+
+    /// What the controllers remember to have written to Nodes, by their names; nothing in a cluster without Berths.
+    ///
+    /// # Errors
+    /// [`ApplyError::BerthsForbidden`], [`ApplyError::Unavailable`].
+    pub(crate) async fn berths(&self) -> Result<HashMap<String, WrittenLabels>, ApplyError> {
+        self.wire.berths().await.map_err(|error| match &error {
+            kube::Error::Api(status) if status.code == 403 => berths_forbidden(status),
+            _ => ApplyError::Unavailable { message: told(&error) },
+        })
     }
 
     /// What carries traffic in the cluster, and where it is; or why that cannot be read.

@@ -25,7 +25,7 @@ use kube::Client;
 use tokio::sync::{Notify, broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use brake::{TooMany, check};
+pub(crate) use brake::Whole;
 pub use event::Event;
 use lease::Lease;
 

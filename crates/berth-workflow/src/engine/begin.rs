@@ -2,17 +2,16 @@
 
 use std::collections::HashMap;
 
-use berth_labels::Brake;
 use berth_store::{Action, Begin, SubtaskPage, SubtaskState};
 use serde::Deserialize as _;
 use tokio::task::JoinSet;
 
-use super::{Engine, Event, check};
+use super::{Engine, Event, Whole};
 use crate::{
     apply::ApplyError,
     submit::{ActionOptions, SubmitError},
 };
-use berth_decide::{NodeState, Requested, Strategy, label_diff};
+use berth_decide::{NodeState, Requested};
 
 /// Up to so many nodes are read one by one; for more the list of all is cheaper.
 const READ_SINGLY: usize = 16;
@@ -48,26 +47,23 @@ pub(super) async fn begin(engine: &Engine, action: &Action) -> Result<HashMap<St
     let work: Vec<(&str, Requested)> = open
         .map(|subtask| (subtask.node.as_str(), requested(&subtask.work)))
         .collect();
-    let whole = listed.is_some();
+    let is_whole = listed.is_some();
     let mut known = match listed {
         Some(listed) => listed,
         None => read_singly(engine, &work).await?,
     };
-    let mut brake = Brake {
-        removed: removals(engine, &work, &known, options.strategy),
-        owned: owned(&known),
+    let change = Whole {
+        work: &work,
+        strategy: options.strategy,
     };
-    let asks = !options.allow_mass_removal && options.strategy != Strategy::Promenade && !brake.is_few();
-    if asks && !whole {
-        known = engine.nodes.list().await?;
-        brake.owned = owned(&known);
+    let mut reason = None;
+    if !options.allow_mass_removal && change.removes_many(&engine.nodes, &known) {
+        if !is_whole {
+            known = engine.nodes.list().await?;
+        }
+        reason = change.reason_to_ask(&engine.nodes, &known).await?;
     }
-    let begin = match check(brake) {
-        Err(too_many) if asks => Begin::Hold {
-            reason: too_many.to_string(),
-        },
-        _ => Begin::Run,
-    };
+    let begin = reason.map_or(Begin::Run, |reason| Begin::Hold { reason });
     let action = engine.store.begin_action(&action.id, &begin, engine.now()).await?;
     engine.tell(Event::of(&action));
     Ok(known)
@@ -92,27 +88,4 @@ async fn read_singly(engine: &Engine, work: &[(&str, Requested)]) -> Result<Hash
         }
     }
     Ok(known)
-}
-
-fn removals(
-    engine: &Engine,
-    work: &[(&str, Requested)],
-    known: &HashMap<String, NodeState>,
-    strategy: Strategy,
-) -> usize {
-    let policy = engine.nodes.policy();
-    let of_node = |(node, requested): &(&str, Requested)| {
-        let state = known.get(*node)?;
-        // Whatever the strategy, a key that is requested with a value stays. Most nodes are done with that.
-        let may_go = |key: &String| !matches!(requested.get(key), Some(Some(_)));
-        if !state.owned.keys().any(may_go) {
-            return None;
-        }
-        Some(label_diff(state, requested, strategy, policy).owned_removals(state))
-    };
-    work.iter().filter_map(of_node).sum()
-}
-
-fn owned(known: &HashMap<String, NodeState>) -> usize {
-    known.values().map(NodeState::owned_labels).sum()
 }

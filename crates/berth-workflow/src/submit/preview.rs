@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use berth_labels::Brake;
 use berth_site::LabelChanges;
 use serde::Serialize;
 
 use super::{SubmitError, Workflow};
 use crate::{
     apply::ApplyError,
-    engine::{TooMany, check},
+    engine::Whole,
     outcome::Outcome,
     request::{RelabelRequest, TaskRequest},
     site::{SiteSnapshot, Targets},
     traffic::MovesFrom,
 };
-use berth_decide::{NodeState, Requested, Strategy};
+use berth_decide::{Requested, Strategy};
 
 /// What an action would do, node by node. Nothing is kept and nothing is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -77,24 +76,34 @@ impl Workflow {
     ) -> Result<Preview, SubmitError> {
         let strategy = strategy.unwrap_or(self.options.strategy);
         let mut live = self.nodes().list().await?;
-        let mut brake = Brake {
-            removed: 0,
-            owned: live.values().map(NodeState::owned_labels).sum(),
+        let work: Vec<(&str, Requested)> = targets
+            .nodes
+            .iter()
+            .map(|(node, declaration)| {
+                let labels = declaration.labels.iter();
+                let requested = labels.map(|(key, value)| (key.clone(), Some(value.clone())));
+                (node.as_str(), requested.collect())
+            })
+            .collect();
+        let change = Whole { work: &work, strategy };
+        let held = if !allow_mass_removal && change.removes_many(self.nodes(), &live) {
+            change.reason_to_ask(self.nodes(), &live).await?
+        } else {
+            None
         };
         let mut nodes = Vec::with_capacity(targets.nodes.len());
         let mut changes = BTreeMap::new();
-        for (node, declaration) in &targets.nodes {
-            let outcome = match live.get_mut(node) {
-                None => Outcome::failed(ApplyError::NotFound { node: node.clone() }.to_string()),
+        for (node, requested) in &work {
+            let outcome = match live.get_mut(*node) {
+                None => Outcome::failed(
+                    ApplyError::NotFound {
+                        node: (*node).to_owned(),
+                    }
+                    .to_string(),
+                ),
                 Some(state) => {
-                    let requested = declaration
-                        .labels
-                        .iter()
-                        .map(|(key, value)| (key.clone(), Some(value.clone())));
-                    let requested: Requested = requested.collect();
-                    let order = self.nodes().order(node, &requested, strategy);
+                    let order = self.nodes().order(node, requested, strategy);
                     let diff = self.nodes().diff(state, order).await?;
-                    brake.removed += diff.owned_removals(state);
                     let change = LabelChanges {
                         set: diff
                             .set
@@ -105,16 +114,15 @@ impl Workflow {
                         remove: diff.remove.clone(),
                         reboots: false,
                     };
-                    changes.insert(node.clone(), change);
+                    changes.insert((*node).to_owned(), change);
                     Outcome::of(&diff, state)
                 }
             };
             nodes.push(PreviewNode {
-                node: node.clone(),
+                node: (*node).to_owned(),
                 outcome,
             });
         }
-        let held = (!allow_mass_removal).then(|| check(brake).err()).flatten();
         let shown = self.nodes().traffic().await;
         let (moves, moves_from) = site.moves(&live, changes, shown);
         Ok(Preview {
@@ -123,7 +131,7 @@ impl Workflow {
             nodes,
             moves,
             moves_from,
-            held: held.map(|too_many: TooMany| too_many.to_string()),
+            held,
         })
     }
 }

@@ -6,6 +6,7 @@
     reason = "a helper of a test fails as the test does"
 )]
 
+mod brake;
 mod faults;
 mod lease;
 mod owned;
