@@ -31,11 +31,37 @@ pub enum BodyError {
 /// The body of a request.
 ///
 /// Each part is counted against the bytes in flight when it arrives, so that one that is announced costs nothing. Where one is
-/// too slow or finds no room, the listener answers for the service.
+/// too slow or finds no room, the listener answers for the service. Small parts are gathered, so that the count says what the
+/// memory holds; trailers are left out.
 pub struct RequestBody {
     incoming: Incoming,
+    gathered: Gathered,
+    has_ended: bool,
     /// Nothing for a request without a body, so that it costs nothing.
     metered: Option<Metered>,
+}
+
+/// A part with as many bytes is passed on. It holds no more than the buffer into which it was read.
+const PART: usize = 8 << 10;
+
+/// Parts that are too small to be passed on. Each would cost an entry in the list of whoever collects them, and would hold on to
+/// a whole buffer with what stood around it: many times the bytes that it has.
+#[derive(Default)]
+struct Gathered(Vec<u8>);
+
+impl Gathered {
+    /// Adds what has arrived, and gives a part that is large enough.
+    fn add(&mut self, data: Bytes) -> Option<Bytes> {
+        if self.0.is_empty() && data.len() >= PART {
+            return Some(data);
+        }
+        self.0.extend_from_slice(&data);
+        (self.0.len() >= PART).then(|| self.take())
+    }
+
+    fn take(&mut self) -> Bytes {
+        Bytes::from(std::mem::take(&mut self.0))
+    }
 }
 
 struct Metered {
@@ -64,7 +90,12 @@ impl RequestBody {
             received: 0,
             clock: None,
         });
-        Self { incoming, metered }
+        Self {
+            incoming,
+            gathered: Gathered::default(),
+            has_ended: false,
+            metered,
+        }
     }
 }
 
@@ -109,25 +140,46 @@ impl Body for RequestBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
-        match (Pin::new(&mut this.incoming).poll_frame(context), &mut this.metered) {
-            (Poll::Ready(Some(Ok(frame))), Some(metered)) => {
-                let bytes = frame.data_ref().map_or(0, Bytes::len);
-                Poll::Ready(Some(metered.count(bytes).map(|()| frame)))
+        while !this.has_ended {
+            match Pin::new(&mut this.incoming).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    if let Some(metered) = &mut this.metered {
+                        metered.count(data.len())?;
+                    }
+                    if let Some(part) = this.gathered.add(data) {
+                        return Poll::Ready(Some(Ok(Frame::data(part))));
+                    }
+                }
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(BodyError::Broken(error)))),
+                Poll::Ready(None) => this.has_ended = true,
+                Poll::Pending => {
+                    return match &mut this.metered {
+                        Some(metered) => metered.poll_deadline(context).map(|()| {
+                            metered.meter.is_too_slow();
+                            Some(Err(BodyError::TooSlow))
+                        }),
+                        None => Poll::Pending,
+                    };
+                }
             }
-            (Poll::Ready(frame), _) => Poll::Ready(frame.map(|frame| frame.map_err(BodyError::Broken))),
-            (Poll::Pending, Some(metered)) => metered.poll_deadline(context).map(|()| {
-                metered.meter.is_too_slow();
-                Some(Err(BodyError::TooSlow))
-            }),
-            (Poll::Pending, None) => Poll::Pending,
         }
+        let rest = this.gathered.take();
+        Poll::Ready((!rest.is_empty()).then(|| Ok(Frame::data(rest))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.gathered.0.is_empty() && self.incoming.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.incoming.size_hint()
+        let gathered = u64::try_from(self.gathered.0.len()).unwrap_or(u64::MAX);
+        let further = self.incoming.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(further.lower().saturating_add(gathered));
+        if let Some(upper) = further.upper() {
+            hint.set_upper(upper.saturating_add(gathered));
+        }
+        hint
     }
 }

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use berth_listen::{Limits, serve_stream};
+use proptest::prelude::*;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
     time::Instant,
@@ -131,5 +132,51 @@ async fn a_body_may_take_long_but_not_trickle() {
         } else {
             assert_refused(&answer, "408", "SlowRequestBody");
         }
+    }
+}
+
+/// The head of a request whose body comes in chunks.
+const CHUNKED: &str =
+    "POST /echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Parts are gathered, and none is lost or changes its place.
+    #[test]
+    fn a_body_arrives_whole_however_it_is_cut(
+        lengths in proptest::collection::vec(prop_oneof![1..40_usize, 1..40_000_usize], 0..40),
+        is_chunked: bool,
+        at_once: bool,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let answer = runtime.block_on(async {
+            let parts: Vec<String> = (b'a'..=b'z').cycle().zip(&lengths)
+                .map(|(letter, length)| char::from(letter).to_string().repeat(*length))
+                .collect();
+            let body = parts.concat();
+            let (mut reader, mut writer) = tokio::io::split(in_memory(Limits::default()));
+            let write = async {
+                let head = if is_chunked { CHUNKED.to_owned() } else { post(body.len()).replace("POST /", "POST /echo") };
+                writer.write_all(head.as_bytes()).await.unwrap();
+                for part in &parts {
+                    let part = if is_chunked { format!("{:x}\r\n{part}\r\n", part.len()) } else { part.clone() };
+                    writer.write_all(part.as_bytes()).await.unwrap();
+                    if !at_once {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                if is_chunked {
+                    writer.write_all(b"0\r\nTrailer: x\r\n\r\n").await.unwrap();
+                }
+            };
+            let mut answer = Vec::new();
+            let (read, ()) = tokio::join!(reader.read_to_end(&mut answer), write);
+            read.unwrap();
+            (String::from_utf8(answer).unwrap(), body)
+        });
+        let (answer, body) = answer;
+        let (_, echoed) = answer.split_once("\r\n\r\n").unwrap();
+        prop_assert!(echoed == body, "{} bytes of {}", echoed.len(), body.len());
     }
 }

@@ -26,7 +26,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// `GET /` says hello, `POST /` the length of the body, `GET /stream` never ends.
+/// `GET /` says hello, `POST /` the length of the body, `POST /echo` the body, `GET /stream` never ends.
 #[derive(Clone, Copy)]
 pub(crate) struct Demo;
 
@@ -43,7 +43,9 @@ impl Service for Demo {
             response.extensions_mut().insert(EventStream);
             return response;
         }
+        let is_echo = request.uri().path() == "/echo";
         match request.into_body().collect().await {
+            Ok(body) if is_echo => Response::new(Full::from(body.to_bytes()).boxed()),
             Ok(body) => Response::new(Full::from(format!("{} bytes", body.to_bytes().len())).boxed()),
             Err(_) => {
                 let mut response = Response::new(Full::from("the service's own words").boxed());
