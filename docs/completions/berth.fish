@@ -893,7 +893,7 @@ complete -c berth -n "__fish_berth_using_subcommand serve" -l os-image-url -d 'I
 complete -c berth -n "__fish_berth_using_subcommand serve" -l kubeconfig -d 'Kubeconfig with which the machines\' kubelets ask for their certificate, added to every config' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l announce-to -d 'Cluster that is told when a machine fetches its config, so that its Node is there before it' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l max-connections -d 'Connections at a time [default: 1024]' -r
-complete -c berth -n "__fish_berth_using_subcommand serve" -l max-connections-per-address -d 'Connections at a time from one address; more where clients share one, as behind a proxy [default: 128]' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l max-connections-per-address -d 'Connections at a time from one address, at most half of all; more where clients share one, as behind a proxy [default: 128]' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l max-streams -d 'Event streams at a time, of which one address may have a quarter [default: 256]' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l max-body-memory -d 'Memory for request bodies that have not been answered yet, in MiB; one address may use half of it [default: 256, the webhook 32]' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l log-format -d 'Form of the log' -r -f -a "plain\t'For people'
@@ -922,7 +922,7 @@ complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l os-image
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l kubeconfig -d 'Kubeconfig with which the machines\' kubelets ask for their certificate, added to every config' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l announce-to -d 'Cluster that is told when a machine fetches its config, so that its Node is there before it' -r -F
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l max-connections -d 'Connections at a time [default: 1024]' -r
-complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l max-connections-per-address -d 'Connections at a time from one address; more where clients share one, as behind a proxy [default: 128]' -r
+complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l max-connections-per-address -d 'Connections at a time from one address, at most half of all; more where clients share one, as behind a proxy [default: 128]' -r
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l max-streams -d 'Event streams at a time, of which one address may have a quarter [default: 256]' -r
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l max-body-memory -d 'Memory for request bodies that have not been answered yet, in MiB; one address may use half of it [default: 256, the webhook 32]' -r
 complete -c berth -n "__fish_berth_using_subcommand ignition-server" -l log-format -d 'Form of the log' -r -f -a "plain\t'For people'
@@ -1198,7 +1198,7 @@ complete -c berth -n "__fish_berth_using_subcommand controller" -l tls-key -d 'T
 complete -c berth -n "__fish_berth_using_subcommand controller" -l admission-client-ca -d 'Roots of client certificates, in PEM; reviews are then taken only from API servers that show one' -r -F
 complete -c berth -n "__fish_berth_using_subcommand controller" -l health-listen -d 'Address and port of /healthz, /readyz and /metrics' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l max-connections -d 'Connections at a time [default: 1024]' -r
-complete -c berth -n "__fish_berth_using_subcommand controller" -l max-connections-per-address -d 'Connections at a time from one address; more where clients share one, as behind a proxy [default: 128]' -r
+complete -c berth -n "__fish_berth_using_subcommand controller" -l max-connections-per-address -d 'Connections at a time from one address, at most half of all; more where clients share one, as behind a proxy [default: 128]' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l max-streams -d 'Event streams at a time, of which one address may have a quarter [default: 256]' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l max-body-memory -d 'Memory for request bodies that have not been answered yet, in MiB; one address may use half of it [default: 256, the webhook 32]' -r
 complete -c berth -n "__fish_berth_using_subcommand controller" -l lease-namespace -d 'Namespace of the Lease' -r

@@ -37,7 +37,7 @@ struct OfAddress {
 impl Places {
     pub(crate) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
-            limits,
+            limits: limits.shared(),
             taken: Mutex::default(),
             body_bytes: AtomicUsize::new(0),
         })

@@ -6,11 +6,11 @@ const SMALL: usize = 3;
 
 fn places() -> Arc<Places> {
     Places::new(Limits {
-        connections: 5,
+        connections: 6,
         connections_per_address: SMALL,
         streams: 4,
         streams_per_address: 2,
-        body_bytes: 100,
+        body_bytes: 120,
         body_bytes_per_address: 60,
         ..Limits::default()
     })
@@ -52,7 +52,7 @@ proptest! {
                     };
                     let expected = if ordinary(Some(address)) >= SMALL {
                         Some(Refusal::ConnectionsOfAddress)
-                    } else if ordinary(None) >= 5 {
+                    } else if ordinary(None) >= 6 {
                         Some(Refusal::Connections)
                     } else {
                         None
@@ -74,7 +74,7 @@ proptest! {
                 }
                 Step::Read(at, bytes) if !open.is_empty() => {
                     let at = at % open.len();
-                    let has_room = bytes_of(&open, Some(open[at].0)) + bytes <= 60 && bytes_of(&open, None) + bytes <= 100;
+                    let has_room = bytes_of(&open, Some(open[at].0)) + bytes <= 60 && bytes_of(&open, None) + bytes <= 120;
                     prop_assert_eq!(open[at].3.take(bytes), has_room);
                     prop_assert!(has_room || open[at].3.refusal() == Some(Refusal::BodyBytes));
                 }

@@ -13,7 +13,7 @@ use crate::support::{Demo, Running, ask, assert_refused};
 
 const ANNOUNCED: usize = 8 << 20;
 
-fn post(length: usize) -> String {
+pub(crate) fn post(length: usize) -> String {
     format!("POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n")
 }
 
@@ -72,7 +72,7 @@ async fn half_sent_bodies_cost_what_has_arrived_and_never_more_than_their_share(
 #[tokio::test]
 async fn a_body_without_room_is_refused_with_a_reason() {
     let server = Running::plain(Limits {
-        body_bytes: 1000,
+        body_bytes: 2000,
         ..Limits::default()
     })
     .await;

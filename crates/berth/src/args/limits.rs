@@ -11,7 +11,8 @@ pub(crate) struct LimitArgs {
     #[arg(long = "max-connections", value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
 
-    /// Connections at a time from one address; more where clients share one, as behind a proxy [default: 128]
+    /// Connections at a time from one address, at most half of all; more where clients share one, as behind a proxy [default:
+    /// 128]
     #[arg(long = "max-connections-per-address", value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     connections_per_address: Option<u32>,
 
