@@ -19,12 +19,29 @@ pub fn has_password(address: &str) -> bool {
         return false;
     }
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let in_place = place
+    // A question mark may stand in a password that nobody encoded.
+    let is_cut = place.contains(':')
+        && query
+            .split('&')
+            .any(|pair| pair.contains('@') && !WITH_NAMES.contains(&pair.split('=').next().unwrap_or_default()));
+    let in_place = if is_cut { rest } else { place }
         .rsplit_once('@')
         .and_then(|(user, _)| user.split_once(':'))
         .is_some_and(|(_, password)| !password.is_empty());
     in_place || parameters(query).any(|name| name.ends_with("password"))
 }
+
+/// Parameters of a query whose values may have an `@` in them.
+const WITH_NAMES: [&str; 8] = [
+    "application_name",
+    "dbname",
+    "host",
+    "options",
+    "sslcert",
+    "sslkey",
+    "sslrootcert",
+    "user",
+];
 
 /// The names of a query's parameters, in small letters.
 fn parameters(query: &str) -> impl Iterator<Item = String> {
@@ -84,6 +101,10 @@ mod tests {
             "postgresql://berth:s@ec:ret@db/berth",
             "postgres://berth:se/cret@db/berth",
             "postgres://:secret@db/berth",
+            "postgres://berth:se?cret@db/berth",
+            "postgres://berth:s/e?c=r&et@db/berth?sslmode=require",
+            "postgres://berth:?secret@db/berth",
+            "postgres://berth:se#cret@db/berth",
             "postgres://db/berth?password=secret",
             "postgres://berth@db/berth?sslmode=require&PASSWORD=secret",
             "postgres://db/berth?p%61ssword=secret",
