@@ -2,7 +2,7 @@
 
 use axum::{
     body::{Body, Bytes},
-    extract::{FromRequest, Request},
+    extract::{DefaultBodyLimit, FromRequest, Request},
     http::{StatusCode, header::CONTENT_TYPE, request::Parts},
     response::{IntoResponse, Response},
 };
@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{
     endpoint::Family,
     problem::{JSON, Problem, YAML},
+    state::ApiState,
 };
 
 /// A YAML body of a request to Deckhand; empty when there is none.
@@ -52,10 +53,12 @@ impl<S: Send + Sync> FromRequest<S> for TextBody {
 #[derive(Debug)]
 pub(super) struct JsonBody(Bytes);
 
-impl<S: Send + Sync> FromRequest<S> for JsonBody {
+impl FromRequest<ApiState> for JsonBody {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    async fn from_request(mut request: Request, state: &ApiState) -> Result<Self, Problem> {
+        let most = state.limits.json_bytes.min(state.limits.body_bytes);
+        DefaultBodyLimit::max(most).apply(&mut request);
         read(request, state, Family::Shipyard).await.map(Self)
     }
 }

@@ -22,6 +22,8 @@ pub type IdSource = Arc<dyn Fn() -> String + Send + Sync>;
 pub struct ApiLimits {
     /// The most bytes of a request's body.
     pub body_bytes: usize,
+    /// The same for bodies in JSON, which hold parameters and names, and no documents.
+    pub json_bytes: usize,
     /// How long a request may take, its body included.
     pub request_time: Duration,
 }
@@ -30,6 +32,7 @@ impl Default for ApiLimits {
     fn default() -> Self {
         Self {
             body_bytes: 64 << 20,
+            json_bytes: 4 << 20,
             request_time: Duration::from_mins(1),
         }
     }

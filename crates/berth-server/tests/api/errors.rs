@@ -184,6 +184,21 @@ async fn bodies_have_a_limit() {
     api.put("mop", &document("a", "site", "1")).await.expect(200);
 }
 
+/// Parameters and names are short; documents need not be.
+#[tokio::test]
+async fn bodies_in_json_have_a_limit_of_their_own() {
+    let api = Served::sqlite().await;
+    let large = "x".repeat(5 << 20);
+    let json = [("Content-Type", "application/json")];
+    let action = format!(r#"{{"name": "relabel_nodes", "parameters": {{"target_nodes": "{large}"}}}}"#);
+    for path in ["actions", "tasks", "nodefilter"] {
+        let path = format!("/api/v1.0/{path}");
+        let refused = api.send("POST", &path, &json, Some(&action)).await;
+        assert_eq!(refused.status, 413, "{path}");
+    }
+    api.put("mop", &document("a", "site", &large)).await.expect(200);
+}
+
 #[tokio::test]
 async fn a_request_that_takes_too_long_is_given_up() {
     let api = Served::with_limits(ApiLimits {
