@@ -55,7 +55,7 @@ pub(crate) use self::{
         ConfigdocsStatusArgs, ConfigdocsVersionsArgs,
     },
     controller::{AdmissionName, ClusterArgs, ControllerArgs, ModeName, StatusArgs},
-    database::{DatabaseArgs, address_in, check_database},
+    database::{DatabaseArgs, address_in, check_secrets},
     diff::DiffArgs,
     egress::{EgressArgs, EgressCommand, EgressPlanArgs, EgressVerifyArgs, Relabel},
     explain::ExplainArgs,

@@ -79,7 +79,7 @@ fn parse(args: &[OsString]) -> Result<Result<Cli, Failure>, clap::Error> {
         command = command.name("kubectl-berth").bin_name("kubectl berth");
     }
     let matches = command.try_get_matches_from_mut(args)?;
-    if let Err(failure) = args::check_database(&command, &matches) {
+    if let Err(failure) = args::check_secrets(&command, &matches) {
         return Ok(Err(failure));
     }
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;

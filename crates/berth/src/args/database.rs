@@ -59,10 +59,39 @@ pub(crate) fn address_in(file: &Path) -> Result<String, Failure> {
     }
 }
 
-/// Refuses what other users of the machine would see in the list of processes: the address of a database with a password. The
-/// environment and files are seen by nobody else. Refuses also to guess which of several databases is meant.
-pub(crate) fn check_database(command: &clap::Command, matches: &ArgMatches) -> Result<(), Failure> {
+/// Secrets that have a place in the environment: the variable, and what to do instead of typing one.
+const SECRETS: [(&str, &str); 3] = [
+    (
+        "BERTH_SEALING_KEY",
+        "write the key into a file and give `--sealing-key-file FILE`, or set BERTH_SEALING_KEY",
+    ),
+    (
+        "BERTH_TOKEN",
+        "write the token into a file and give `--token-file FILE`, or set BERTH_TOKEN",
+    ),
+    (
+        "OS_AUTH_TOKEN",
+        "write the token into a file and give `--token-file FILE`, or set OS_AUTH_TOKEN",
+    ),
+];
+
+/// Refuses what other users of the machine would see in the list of processes: keys, tokens, and the address of a database with a
+/// password. The environment and files are seen by nobody else. Refuses also to guess which of several databases is meant.
+pub(crate) fn check_secrets(command: &clap::Command, matches: &ArgMatches) -> Result<(), Failure> {
     let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    for argument in command.get_arguments() {
+        let secret = SECRETS
+            .into_iter()
+            .find(|(variable, _)| argument.get_env().is_some_and(|name| name == *variable));
+        if let (Some((_, hint)), Some(long)) = (secret, argument.get_long())
+            && is_typed(argument.get_id().as_str())
+        {
+            return Err(Failure::Argument {
+                message: format!("the secret in `--{long}` can be seen by every user of this machine"),
+                hint: Some(hint.to_owned()),
+            });
+        }
+    }
     let named = |long: &str| {
         let found = command
             .get_arguments()
@@ -104,7 +133,7 @@ pub(crate) fn check_database(command: &clap::Command, matches: &ArgMatches) -> R
     }
     match matches.subcommand() {
         Some((name, below)) => match command.find_subcommand(name) {
-            Some(command) => check_database(command, below),
+            Some(command) => check_secrets(command, below),
             None => Ok(()),
         },
         None => Ok(()),

@@ -9,7 +9,7 @@ use super::ServerArgs;
 /// Shipyard's own command line, for scripts that have it
 ///
 /// The commands, options and items are those of `shipyard`. Its options for Keystone are taken and not needed:
-/// `--server` or `BERTH_SERVER` says where Berth is, `--token-file`, `BERTH_TOKEN` or `--os-auth-token` who asks.
+/// `--server` or `BERTH_SERVER` says where Berth is, `--token-file`, `BERTH_TOKEN` or `OS_AUTH_TOKEN` who asks.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -55,6 +55,7 @@ pub(crate) struct ShipyardArgs {
 #[derive(Debug, Args)]
 pub(crate) struct KeystoneArgs {
     /// A token that tells the server who asks
+    // Refused when it is typed: other users of the machine would see it.
     #[arg(long, global = true, env = "OS_AUTH_TOKEN", hide_env_values = true, hide = true)]
     pub(crate) os_auth_token: Option<String>,
 

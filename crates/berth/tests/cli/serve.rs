@@ -167,7 +167,8 @@ fn refusals_say_what_is_wrong() {
         "text.db",
         b"this is no database, and it is long enough to be looked at as one",
     );
-    let text = format!("sqlite:{}", folder.path().join("text.db").display());
+    let text_file = folder.path().join("text.db").display().to_string();
+    let text = format!("sqlite:{text_file}");
     for (arguments, code, words) in [
         (
             vec!["--listen", "0.0.0.0:0", "--auth", "none", "--database", &database],
@@ -211,8 +212,8 @@ fn refusals_say_what_is_wrong() {
                 "127.0.0.1:0",
                 "--database",
                 &database,
-                "--sealing-key",
-                "xyz",
+                "--sealing-key-file",
+                &text_file,
             ],
             2,
             "hexadecimal",

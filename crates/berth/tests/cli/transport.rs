@@ -172,41 +172,46 @@ fn assert_taken(outcome: &Outcome, about: &str) {
     assert!(!outcome.to_string().contains(SECRET), "{about}: {outcome}");
 }
 
-/// Every command that has `--database`, by name.
-fn commands() -> Vec<Vec<String>> {
-    fn below(command: &clap::Command, path: &[String], found: &mut Vec<Vec<String>>) {
+/// Every command that has an argument which the environment can give too, by name.
+fn commands(variable: &str) -> Vec<Vec<String>> {
+    fn below(command: &clap::Command, variable: &str, path: &[String], found: &mut Vec<Vec<String>>) {
         if command
             .get_arguments()
-            .any(|argument| argument.get_long() == Some("database"))
+            .any(|argument| argument.get_env().is_some_and(|name| name == variable))
         {
             found.push(path.to_vec());
         }
         for command in command.get_subcommands() {
             let path = [path, &[command.get_name().to_owned()]].concat();
-            below(command, &path, found);
+            below(command, variable, &path, found);
         }
     }
     let mut found = Vec::new();
-    below(&berth::command(), &[], &mut found);
+    below(&berth::command(), variable, &[], &mut found);
     found
+}
+
+/// What else a command needs is found missing first, or not at all.
+fn needed(words: &[String]) -> &'static [&'static str] {
+    match words.join(" ").as_str() {
+        "serve" => &["--listen", "127.0.0.1:0"],
+        "store backup" => &["copy.db"],
+        "show" | "rollback" => &["1"],
+        "tag" => &["1", "x"],
+        "configdocs load" => &["site", "-f", "x"],
+        "configdocs show" => &["site"],
+        "apply" | "diff" => &["-f", "x"],
+        "shipyard" => &["get", "actions"],
+        _ => &[],
+    }
 }
 
 #[test]
 fn a_password_in_an_argument_is_refused_by_every_command_and_never_repeated() {
-    let commands = commands();
+    let commands = commands("BERTH_DATABASE");
     assert!(commands.len() >= 10, "{commands:?}");
     for words in commands {
-        // What else a command needs is found missing first, or not at all.
-        let more: &[&str] = match words.join(" ").as_str() {
-            "serve" => &["--listen", "127.0.0.1:0"],
-            "store backup" => &["copy.db"],
-            "show" | "rollback" => &["1"],
-            "tag" => &["1", "x"],
-            "configdocs load" => &["site", "-f", "x"],
-            "configdocs show" => &["site"],
-            "apply" | "diff" => &["-f", "x"],
-            _ => &[],
-        };
+        let more = needed(&words);
         for address in [
             address(),
             format!("postgres://127.0.0.1:1/berth?password={SECRET}"),
@@ -354,4 +359,48 @@ fn what_is_installed_has_the_address_in_the_environment_alone() {
         "{}",
         container["args"]
     );
+}
+
+#[test]
+fn a_key_or_token_in_an_argument_is_refused_by_every_command_and_never_repeated() {
+    for (long, variable, least) in [
+        ("--sealing-key", "BERTH_SEALING_KEY", 10),
+        ("--token", "BERTH_TOKEN", 5),
+        ("--os-auth-token", "OS_AUTH_TOKEN", 1),
+    ] {
+        let mut refused = 0;
+        for words in commands(variable) {
+            let mut berth = command();
+            berth
+                .args(&words)
+                .args([long, SECRET])
+                .args(needed(&words))
+                .args(if variable == "BERTH_SEALING_KEY" {
+                    &[][..]
+                } else {
+                    &["--server", "http://127.0.0.1:1"]
+                });
+            let outcome = finish(&mut berth, b"");
+            assert_eq!(outcome.exit, 2, "{words:?} {long}: {outcome}");
+            assert!(!outcome.to_string().contains(SECRET), "{words:?} {long}: {outcome}");
+            if outcome.stderr.contains("can be seen by every user of this machine") {
+                assert!(outcome.stderr.contains(variable), "{words:?} {long}: {outcome}");
+                assert!(outcome.stderr.contains("-file FILE"), "{words:?} {long}: {outcome}");
+                refused += 1;
+            } else {
+                assert!(outcome.stderr.contains("Usage:"), "{words:?} {long}: {outcome}");
+            }
+        }
+        assert!(refused >= least, "{long}: {refused}");
+    }
+    // Behind the words of Shipyard too.
+    let mut berth = command();
+    berth.args(["shipyard", "get", "actions", "--os-auth-token", SECRET]);
+    let outcome = finish(&mut berth, b"");
+    assert!(outcome.stderr.contains("OS_AUTH_TOKEN"), "{outcome}");
+    // The environment is nobody else's to see.
+    let mut berth = command();
+    berth.args(["shipyard", "get", "actions", "--server", "http://127.0.0.1:1"]);
+    let outcome = finish(berth.env("OS_AUTH_TOKEN", SECRET), b"");
+    assert_eq!(outcome.exit, 3, "{outcome}");
 }
