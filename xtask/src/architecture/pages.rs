@@ -1,6 +1,6 @@
 //! Pages that people write: what they point to must exist.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::{Context as _, Result};
 
@@ -47,28 +47,71 @@ pub fn page_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     Ok(violations)
 }
 
-/// Tests that the page about security names and that no source file has.
+/// Tests that the page about security names and that do not run, and rows without any.
 fn missing_tests(workspace: &Workspace) -> Result<Vec<Violation>> {
     let page = workspace.root().join(SECURITY);
     let page = fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
-    let mut sources = String::new();
+    let mut tests = BTreeSet::new();
     for file in workspace.rust_files("crates")? {
         let path = workspace.root().join(file);
-        sources.push_str(&fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?);
+        let source = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        tests.extend(tests_in(&source).map(str::to_owned));
     }
-    Ok(tests_named(&page)
-        .into_iter()
-        .filter(|(_, test)| !sources.contains(&format!("fn {test}(")))
-        .map(|(line, test)| Violation {
-            place: format!("{SECURITY}:{line}"),
-            message: format!("names the test {test}, which does not exist"),
-        })
-        .collect())
+    let mut violations = Vec::new();
+    for (line, named) in rows_with_tests(&page) {
+        let mut complain = |message: String| {
+            violations.push(Violation {
+                place: format!("{SECURITY}:{line}"),
+                message,
+            });
+        };
+        if named.is_empty() {
+            complain("the row names no test".to_owned());
+        }
+        for test in named.into_iter().filter(|test| !tests.contains(*test)) {
+            complain(format!("names the test {test}, which does not exist or is not a test"));
+        }
+    }
+    Ok(violations)
 }
 
-/// The names in the last cells of tables whose last column is `test`, with their lines.
-fn tests_named(page: &str) -> Vec<(usize, &str)> {
-    let mut tests = Vec::new();
+/// The names of the tests in a source file: functions with an attribute for it, and the scenarios of which `on_both!` makes
+/// tests.
+fn tests_in(source: &str) -> impl Iterator<Item = &str> {
+    let (mut is_test, mut is_list) = (false, false);
+    source.lines().map(str::trim).filter_map(move |line| {
+        if line.starts_with("on_both! {") {
+            is_list = true;
+        } else if line == "}" {
+            is_list = false;
+        } else if is_list {
+            return line.strip_suffix(',').filter(|name| is_name(name));
+        }
+        if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+            is_test = true;
+            return None;
+        }
+        // Further attributes and comments may stand between.
+        if line.is_empty() || line.starts_with(['#', '/']) || !is_test {
+            return None;
+        }
+        let found = line.split_once("fn ").map(|(_, rest)| rest);
+        // An attribute may have several lines.
+        is_test = found.is_none() && !line.ends_with('{');
+        found?.split('(').next().filter(|name| is_name(name))
+    })
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|letter| letter == '_' || letter.is_ascii_alphanumeric())
+}
+
+/// The rows of tables whose last column is `test`: their lines, and the names in their last cells.
+fn rows_with_tests(page: &str) -> Vec<(usize, Vec<&str>)> {
+    let mut rows = Vec::new();
     let mut names_tests = false;
     for (index, line) in page.lines().enumerate() {
         let Some(row) = line.strip_suffix('|') else {
@@ -76,12 +119,13 @@ fn tests_named(page: &str) -> Vec<(usize, &str)> {
             continue;
         };
         let cell = row.rsplit('|').next().unwrap_or_default().trim();
-        names_tests |= cell == "test";
-        if names_tests {
-            tests.extend(cell.split('`').skip(1).step_by(2).map(|test| (index + 1, test)));
+        if cell == "test" {
+            names_tests = true;
+        } else if names_tests && !cell.chars().all(|sign| sign == '-') {
+            rows.push((index + 1, cell.split('`').skip(1).step_by(2).collect()));
         }
     }
-    tests
+    rows
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -128,9 +172,46 @@ mod tests {
 
     #[test]
     fn tests_are_found_in_the_last_cells_of_their_tables() {
-        let page =
-            "| a | test |\n|---|---|\n| `x` | `one_holds`, `two_holds` |\n\n| a | b |\n|---|---|\n| x | `other` |\n";
-        assert_eq!(tests_named(page), [(3, "one_holds"), (3, "two_holds")]);
+        let page = "| a | test |\n|---|---|\n| `x` | `one_holds`, `two_holds` |\n| `y` | none |\n\n| a | b |\n|---|---|\n| x | `other` |\n";
+        assert_eq!(
+            rows_with_tests(page),
+            [(3, vec!["one_holds", "two_holds"]), (4, vec![])]
+        );
+    }
+
+    #[test]
+    fn only_functions_that_run_as_tests_are_tests() {
+        let source = "\
+fn helper() {}
+#[test]
+fn plain() {
+    fn inner() {}
+}
+#[tokio::test(
+    flavor = \"multi_thread\"
+)]
+#[expect(clippy::unwrap_used)]
+async fn asynchronous() {}
+// #[test]
+fn commented() {}
+proptest! {
+    /// Whatever is given.
+    #[test]
+    fn property(
+        given in any::<u8>(),
+    ) {}
+}
+on_both! {
+    Needs { machines: true };
+    scenario,
+    another,
+}
+struct Other {
+    field,
+}
+";
+        let found: Vec<&str> = tests_in(source).collect();
+        assert_eq!(found, ["plain", "asynchronous", "property", "scenario", "another"]);
     }
 
     #[test]
