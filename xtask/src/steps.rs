@@ -74,7 +74,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "yanked",
-        why: "no version in the lock file was withdrawn",
+        why: "no version in a lock file was withdrawn",
         action: Action::Possible(supply::yanked),
         needs: &[],
         better_with: &[],

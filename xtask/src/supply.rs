@@ -1,6 +1,6 @@
 //! What Berth is built from: licences, places of origin, withdrawn versions and known vulnerabilities.
 
-use std::process::Command;
+use std::{collections::BTreeSet, process::Command};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -24,15 +24,19 @@ const LICENCES: &[&str] = &[
     "ISC",
     "MIT",
     "MIT-0",
+    "NCSA",
     "Unicode-3.0",
     "Unlicense",
     "Zlib",
 ];
 
+/// The workspaces: Berth itself, and what searches for mistakes in it.
+const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
+
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// A package as `cargo metadata` describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Package {
     name: String,
     version: String,
@@ -73,20 +77,22 @@ fn problem(package: &Package) -> Option<String> {
     (!expression.evaluate(allowed)).then(|| format!("{name} {version} has the licence {licence}, which is not allowed"))
 }
 
-/// No version in the lock file was withdrawn by its authors. The answer is the reason if the registry cannot be asked.
+/// No version in a lock file was withdrawn by its authors. The answer is the reason if the registry cannot be asked.
 pub(crate) fn yanked(workspace: &Workspace) -> Result<Option<String>> {
-    // Asks the registry about every package of the lock file, and leaves what it says in cargo's own cache.
-    let asked = workspace
-        .cargo()
-        .args(["update", "--dry-run", "--quiet"])
-        .output()
-        .context("cargo cannot be started")?;
-    if !asked.status.success() {
-        let said = String::from_utf8_lossy(&asked.stderr);
-        let said = said.lines().next().unwrap_or_default();
-        return Ok(Some(format!(
-            "withdrawn versions: the registry cannot be asked ({said})"
-        )));
+    for manifest in MANIFESTS {
+        // Asks the registry about every package of the lock file, and leaves what it says in cargo's own cache.
+        let asked = workspace
+            .cargo()
+            .args(["update", "--dry-run", "--quiet", "--manifest-path", manifest])
+            .output()
+            .context("cargo cannot be started")?;
+        if !asked.status.success() {
+            let said = String::from_utf8_lossy(&asked.stderr);
+            let said = said.lines().next().unwrap_or_default();
+            return Ok(Some(format!(
+                "withdrawn versions: the registry cannot be asked ({said})"
+            )));
+        }
     }
     let index = SparseIndex::new(IndexLocation::new(IndexUrl::crates_io(None, None, None)?))
         .context("cargo's cache of the registry cannot be read")?;
@@ -106,7 +112,7 @@ pub(crate) fn yanked(workspace: &Workspace) -> Result<Option<String>> {
         count += 1;
         if known.yanked {
             withdrawn.push(format!(
-                "{name} {version} is yanked; run `cargo update --package {name}`"
+                "{name} {version} is yanked; run `cargo update --package {name}`, also in `fuzz/`"
             ));
         }
     }
@@ -136,24 +142,49 @@ pub(crate) fn advisories(workspace: &Workspace) -> Result<Option<String>> {
     if !fetched.status.success() {
         return Ok(Some("advisories: the RustSec database cannot be fetched".to_owned()));
     }
-    let Some(checked) = deny(&["check", "--hide-inclusion-graph", "advisories"])? else {
-        bail!("cargo-deny is gone");
-    };
-    if !checked.status.success() {
-        bail!("{}", String::from_utf8_lossy(&checked.stderr).trim());
+    for manifest in MANIFESTS {
+        let arguments = [
+            "--manifest-path",
+            manifest,
+            "check",
+            "--hide-inclusion-graph",
+            "advisories",
+        ];
+        let Some(checked) = deny(&arguments)? else {
+            bail!("cargo-deny is gone");
+        };
+        if !checked.status.success() {
+            bail!("{}", String::from_utf8_lossy(&checked.stderr).trim());
+        }
     }
     Ok(None)
 }
 
-fn packages(workspace: &Workspace) -> Result<Vec<Package>> {
+/// All packages of all workspaces, each once.
+fn packages(workspace: &Workspace) -> Result<BTreeSet<Package>> {
+    let mut all = BTreeSet::new();
+    for manifest in MANIFESTS {
+        all.extend(packages_of(workspace, manifest)?);
+    }
+    Ok(all)
+}
+
+fn packages_of(workspace: &Workspace, manifest: &str) -> Result<Vec<Package>> {
     let output = workspace
         .cargo()
-        .args(["metadata", "--format-version", "1", "--locked"])
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--locked",
+            "--manifest-path",
+            manifest,
+        ])
         .output()
         .context("cargo cannot be started")?;
     if !output.status.success() {
         bail!(
-            "`cargo metadata --locked` failed: {}",
+            "`cargo metadata --locked --manifest-path {manifest}` failed: {}",
             String::from_utf8_lossy(&output.stderr).trim()
         );
     }
@@ -213,5 +244,18 @@ mod tests {
     fn a_package_from_elsewhere_is_refused() {
         let found = problem(&package(Some("MIT"), "git+https://example.com/x")).unwrap();
         assert!(found.contains("git+https://example.com/x"), "{found}");
+    }
+
+    #[test]
+    fn what_only_fuzzing_needs_is_looked_at_too() {
+        let workspace = Workspace::find().unwrap();
+        let names: Vec<String> = packages(&workspace)
+            .unwrap()
+            .into_iter()
+            .map(|package| package.name)
+            .collect();
+        for name in ["libfuzzer-sys", "kube"] {
+            assert!(names.iter().any(|found| found == name), "{name}");
+        }
     }
 }
