@@ -1,8 +1,8 @@
 //! Regular expressions that documents bring along, within a budget.
 //!
-//! Most patterns run in time linear in the text. Those with lookaround or backreferences do not, and a short pattern on a
-//! short text can run for ever. So every match costs steps of a budget, which is one for a whole rendering or validation:
-//! what a match takes at most is found by trying with few steps first.
+//! Most patterns run in time linear in the text, by an engine that can do nothing else. Those with lookaround or
+//! backreferences do not, and a short pattern on a short text can run for ever. So every match costs steps of a budget,
+//! which is one for a whole rendering or validation: what a match takes at most is found by trying with few steps first.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use fancy_regex::{Captures, Error, Regex, RegexBuilder, RuntimeError};
+use fancy_regex::{Error, Regex, RegexBuilder, RuntimeError};
 
 /// How many steps of backtracking one match may take, tried in this order.
 const STEPS: [usize; 4] = [100, 5000, 100_000, 1_000_000];
@@ -21,10 +21,19 @@ const STEPS: [usize; 4] = [100, 5000, 100_000, 1_000_000];
 const ALL_STEPS: u64 = 10_000_000;
 
 /// How large a compiled pattern may be, in bytes, tried in this order.
-const SIZES: [usize; 3] = [64 << 10, 1 << 20, 10 << 20];
+const SIZES: [usize; 4] = [16 << 10, 64 << 10, 1 << 20, 10 << 20];
+
+/// What a compiled pattern may keep of what it saw, in bytes.
+const CACHE: usize = 48 << 10;
+
+/// How many bytes of a compiled pattern on how many bytes of text make a step, in linear time.
+const STEP: (u64, u64) = (256, 256);
 
 /// How large all patterns that are kept may be together, in bytes.
 const ALL_SIZES: usize = 64 << 20;
+
+/// What the smallest pattern counts for.
+const SMALLEST: usize = SIZES[0] + CACHE;
 
 /// The steps that are left.
 #[derive(Debug)]
@@ -73,33 +82,57 @@ impl Steps {
 /// A compiled pattern.
 #[derive(Debug)]
 pub(crate) struct Pattern {
+    size: usize,
+    engine: Engine,
+}
+
+/// What looks for matches.
+#[derive(Debug)]
+enum Engine {
+    /// In time linear in the text, whatever the pattern is.
+    Linear(regex::Regex),
+    /// By trying, within a limit of steps.
+    Backtracking(Backtracking),
+}
+
+/// A pattern that needs backtracking.
+#[derive(Debug)]
+struct Backtracking {
     text: String,
     size: usize,
-    is_linear: bool,
     /// One for each limit of steps.
     compiled: [OnceLock<Option<Regex>>; STEPS.len()],
 }
 
+/// The texts of the groups of a match, the whole match first.
+pub(crate) type Groups<'t> = Vec<Option<&'t str>>;
+
 impl Pattern {
     /// Compiles a pattern, or says what is wrong with it.
     pub(crate) fn new(pattern: &str) -> Result<Self, String> {
+        Self::compile(pattern, is_linear(pattern))
+    }
+
+    /// The same, by backtracking whatever the pattern is.
+    pub(crate) fn backtracking(pattern: &str) -> Result<Self, String> {
+        Self::compile(pattern, false)
+    }
+
+    fn compile(pattern: &str, is_linear: bool) -> Result<Self, String> {
         let mut wrong = String::new();
         for size in SIZES {
-            match build(pattern, size, STEPS[0]) {
-                Ok(regex) => {
-                    return Ok(Self {
-                        is_linear: is_linear(pattern),
-                        text: pattern.to_owned(),
-                        size,
-                        compiled: [
-                            OnceLock::from(Some(regex)),
-                            OnceLock::new(),
-                            OnceLock::new(),
-                            OnceLock::new(),
-                        ],
-                    });
+            // A pattern is what the engine for all patterns takes, also where the other one runs it.
+            let compiled = build(pattern, size, STEPS[0]).map_err(|error| error.to_string());
+            let engine = compiled.and_then(|regex| {
+                if !is_linear {
+                    return Ok(Engine::Backtracking(Backtracking::new(pattern, size, regex)));
                 }
-                Err(error) => wrong = error.to_string(),
+                let linear = linear(pattern, size).map_err(|error| error.to_string())?;
+                Ok(Engine::Linear(linear))
+            });
+            match engine {
+                Ok(engine) => return Ok(Self { size, engine }),
+                Err(error) => wrong = error,
             }
         }
         Err(wrong)
@@ -107,17 +140,29 @@ impl Pattern {
 
     /// What this pattern takes at most in memory.
     pub(crate) const fn size(&self) -> usize {
-        self.size
+        self.size + CACHE
     }
 
     /// Whether the pattern is found in a text.
     pub(crate) fn is_match(&self, text: &str, steps: &Steps) -> Result<bool, PatternError> {
-        self.run(text, steps, |regex| regex.is_match(text))
+        match &self.engine {
+            Engine::Linear(regex) => self.once(text, steps, || regex.is_match(text)),
+            Engine::Backtracking(it) => it.run(text, steps, |regex| regex.is_match(text)),
+        }
     }
 
     /// The groups of the first match.
-    pub(crate) fn captures<'t>(&self, text: &'t str, steps: &Steps) -> Result<Option<Captures<'t, str>>, PatternError> {
-        self.run(text, steps, |regex| regex.captures(text))
+    pub(crate) fn captures<'t>(&self, text: &'t str, steps: &Steps) -> Result<Option<Groups<'t>>, PatternError> {
+        match &self.engine {
+            Engine::Linear(regex) => self.once(text, steps, || {
+                let found = regex.captures(text)?;
+                Some(found.iter().map(|group| Some(group?.as_str())).collect())
+            }),
+            Engine::Backtracking(it) => it.run(text, steps, |regex| {
+                let found = regex.captures(text)?;
+                Ok(found.map(|found| found.iter().map(|group| Some(group?.as_str())).collect()))
+            }),
+        }
     }
 
     /// The range of the first match from a place on.
@@ -127,10 +172,38 @@ impl Pattern {
         from: usize,
         steps: &Steps,
     ) -> Result<Option<(usize, usize)>, PatternError> {
-        self.run(text.get(from..).unwrap_or_default(), steps, |regex| {
-            let found = regex.find_from_pos(text, from)?;
-            Ok(found.map(|found| (found.start(), found.end())))
-        })
+        let rest = text.get(from..).unwrap_or_default();
+        match &self.engine {
+            Engine::Linear(regex) => self.once(rest, steps, || {
+                let found = regex.find_at(text, from)?;
+                Some((found.start(), found.end()))
+            }),
+            Engine::Backtracking(it) => it.run(rest, steps, |regex| {
+                let found = regex.find_from_pos(text, from)?;
+                Ok(found.map(|found| (found.start(), found.end())))
+            }),
+        }
+    }
+
+    /// Looks for a match in linear time: at worst at every part of the pattern for every byte of the text.
+    fn once<T>(&self, text: &str, steps: &Steps, run: impl FnOnce() -> T) -> Result<T, PatternError> {
+        let (pattern, bytes) = STEP;
+        let states = self.size as u64 / pattern;
+        steps.spend(1 + states.saturating_mul(text.len() as u64) / bytes)?;
+        Ok(run())
+    }
+}
+
+impl Backtracking {
+    fn new(pattern: &str, size: usize, first: Regex) -> Self {
+        let compiled: [OnceLock<Option<Regex>>; STEPS.len()] = Default::default();
+        let [slot, ..] = &compiled;
+        slot.get_or_init(|| Some(first));
+        Self {
+            text: pattern.to_owned(),
+            size,
+            compiled,
+        }
     }
 
     fn run<T>(
@@ -139,16 +212,10 @@ impl Pattern {
         steps: &Steps,
         mut run: impl FnMut(&Regex) -> Result<T, Error>,
     ) -> Result<T, PatternError> {
-        // A step may look at all of the text, and a large pattern at many states.
+        // A step may look at all of the text.
         let scale = 1 + text.len() as u64 / 256;
-        if self.is_linear {
-            let states = self.size as u64 / SIZES[0] as u64;
-            steps.spend(scale.saturating_mul(states))?;
-        }
         for (limit, slot) in STEPS.into_iter().zip(&self.compiled) {
-            if !self.is_linear {
-                steps.spend(scale.saturating_mul(limit as u64))?;
-            }
+            steps.spend(scale.saturating_mul(limit as u64))?;
             let Some(regex) = slot.get_or_init(|| build(&self.text, self.size, limit).ok()) else {
                 return Err(PatternError::Match);
             };
@@ -166,15 +233,24 @@ fn build(pattern: &str, size: usize, steps: usize) -> Result<Regex, Error> {
     RegexBuilder::new(pattern)
         .backtrack_limit(steps)
         .delegate_size_limit(size)
+        .delegate_dfa_size_limit(CACHE)
         .build()
 }
 
-/// Whether a pattern has nothing that needs backtracking. Possessive quantifiers look like nested ones to the linear engine.
-fn is_linear(pattern: &str) -> bool {
-    let possessive = ["*+", "++", "?+", "}+"]
-        .iter()
-        .any(|quantifier| pattern.contains(quantifier));
-    !possessive && regex::Regex::new(pattern).is_ok()
+fn linear(pattern: &str, size: usize) -> Result<regex::Regex, regex::Error> {
+    regex::RegexBuilder::new(pattern)
+        .size_limit(size)
+        .dfa_size_limit(CACHE)
+        .build()
+}
+
+/// Whether a pattern has nothing that needs backtracking. A quantifier after a quantifier may be a possessive one, which the
+/// linear engine would take for nested ones.
+pub(crate) fn is_linear(pattern: &str) -> bool {
+    let bytes = pattern.as_bytes();
+    let mut pairs = bytes.iter().zip(bytes.iter().skip(1));
+    let doubled = pairs.any(|(one, next)| b"*+?}".contains(one) && b"*+{".contains(next));
+    !doubled && linear(pattern, SIZES[SIZES.len() - 1]).is_ok()
 }
 
 /// Compiled patterns. Documents repeat the same few.
@@ -191,7 +267,7 @@ impl Patterns {
             return known.clone();
         }
         let compiled = Pattern::new(pattern).map(Arc::new);
-        let size = compiled.as_ref().map_or(SIZES[0], |pattern| pattern.size());
+        let size = compiled.as_ref().map_or(SMALLEST, |pattern| pattern.size());
         // A renderer may live long and see many patterns go by.
         if self.size.saturating_add(size) > ALL_SIZES {
             self.compiled.clear();
@@ -207,7 +283,7 @@ impl Patterns {
         if let Some(known) = self.compiled.get(pattern) {
             return Some(known.clone());
         }
-        (self.size.saturating_add(SIZES[0]) <= ALL_SIZES).then(|| self.get(pattern))
+        (self.size.saturating_add(SMALLEST) <= ALL_SIZES).then(|| self.get(pattern))
     }
 }
 
@@ -253,6 +329,60 @@ mod tests {
         }
     }
 
+    /// A word boundary needs no backtracking, and the engine that can do it all would backtrack for it.
+    #[test]
+    fn word_boundaries_run_in_linear_time() {
+        let text = format!("{}c", "a".repeat(60));
+        for pattern in [r"^(?:a+\B?)+b$", r"^(?:\Ba|a)+b", r"^(a|a\B|\b)+b$", r"^(?:a|aa)+\b$"] {
+            assert!(is_linear(pattern), "{pattern}");
+            let (compiled, steps) = (Pattern::new(pattern).unwrap(), Steps::default());
+            assert_eq!(compiled.is_match(&text, &steps), Ok(false), "{pattern}");
+            assert_eq!(compiled.captures(&text, &steps), Ok(None), "{pattern}");
+            assert_eq!(compiled.find_from(&text, 1, &steps), Ok(None), "{pattern}");
+        }
+    }
+
+    /// A long text and a large pattern cost what they can take at worst.
+    #[test]
+    fn linear_matches_cost_by_text_and_pattern() {
+        let left = |pattern: &str, text: &str| {
+            let steps = Steps::default();
+            Pattern::new(pattern).unwrap().is_match(text, &steps).unwrap();
+            steps.left.load(Ordering::Relaxed)
+        };
+        let (short, long) = ("a".repeat(100), "a".repeat(10_000));
+        assert!(left("b", &short) > left("b", &long));
+        assert!(left("b", &long) > left(r"(?:a|b)*a(?:a|b){500}c", &long));
+    }
+
+    /// Pieces of patterns that both engines take.
+    const PIECES: [&str; 22] = [
+        "a", "b", ".", "^", "$", r"\b", r"\B", r"\w", r"\d", r"\s", "[ab]", "[^a]", "(a|b)", "(a)?", "(?:ab|a)", "(b*)",
+        "*", "+", "?", "*?", "{1,2}", "|",
+    ];
+
+    proptest::proptest! {
+        /// The same matches and groups, whichever engine runs a pattern.
+        #[test]
+        fn both_engines_find_the_same(
+            pieces in proptest::collection::vec(0..PIECES.len(), 1..8),
+            text in "[ab é1\n-]{0,12}",
+            from in 0..12_usize,
+        ) {
+            let pattern: String = pieces.iter().map(|piece| PIECES[*piece]).collect();
+            let (Ok(one), Ok(other)) = (Pattern::new(&pattern), Pattern::backtracking(&pattern)) else {
+                return Ok(());
+            };
+            let steps = Steps::default();
+            proptest::prop_assert_eq!(one.is_match(&text, &steps), other.is_match(&text, &steps), "{}", pattern);
+            proptest::prop_assert_eq!(one.captures(&text, &steps), other.captures(&text, &steps), "{}", pattern);
+            if text.is_char_boundary(from) {
+                let found = (one.find_from(&text, from, &steps), other.find_from(&text, from, &steps));
+                proptest::prop_assert_eq!(found.0, found.1, "{}", pattern);
+            }
+        }
+    }
+
     #[test]
     fn quick_matches_take_few_steps() {
         let steps = Steps::default();
@@ -264,31 +394,25 @@ mod tests {
             assert_eq!(linear.is_match("aaaa-b", &steps), Ok(true));
             assert_eq!(other.is_match("aaaa-b", &steps), Ok(true));
         }
-        assert_eq!(
-            other
-                .captures("aaaa-b", &steps)
-                .unwrap()
-                .unwrap()
-                .get(1)
-                .unwrap()
-                .as_str(),
-            "b"
-        );
+        for pattern in [&linear, &other] {
+            let groups = pattern.captures("aaaa-b", &steps).unwrap().unwrap();
+            assert_eq!(groups, [Some("aaaa-b"), Some("b")]);
+        }
         assert_eq!(other.find_from("aaaa-b", 0, &steps), Ok(Some((0, 6))));
         assert!(!steps.are_used_up());
     }
 
     #[test]
     fn large_patterns_are_counted() {
-        assert_eq!(Pattern::new("a").unwrap().size(), SIZES[0]);
-        assert!(Pattern::new(r"\w{40}").unwrap().size() > SIZES[0]);
+        assert_eq!(Pattern::new("a").unwrap().size(), SMALLEST);
+        assert!(Pattern::new(r"\w{40}").unwrap().size() > SMALLEST);
         assert!(Pattern::new(r"\w{500}\w{500}").is_err());
         assert!(Pattern::new("(").is_err());
         let mut patterns = Patterns::default();
         let kept = (0..3000)
             .filter(|number| patterns.get_if_room(&format!("a{number}")).is_some())
             .count();
-        assert_eq!(kept, ALL_SIZES / SIZES[0]);
+        assert_eq!(kept, ALL_SIZES / SMALLEST);
         assert!(patterns.get("another").is_ok());
         assert_eq!(patterns.compiled.len(), 1);
     }

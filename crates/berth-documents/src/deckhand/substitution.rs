@@ -170,14 +170,14 @@ impl Context<'_> {
             )));
         };
         let compiled = matching.pattern(pattern).map_err(|error| self.unknown(error))?;
-        let captures = compiled.captures(text, matching.steps);
-        match captures.map_err(|error| self.unknown(format!("{pattern}: {error}")))? {
+        let groups = compiled.captures(text, matching.steps);
+        match groups.map_err(|error| self.unknown(format!("{pattern}: {error}")))? {
             // As Deckhand does: a pattern that is not found leaves the whole value.
             None => Ok(value.clone()),
-            Some(captures) if source.match_group < captures.len() => Ok(Value::from(
-                captures.get(source.match_group).map_or("", |found| found.as_str()),
-            )),
-            Some(_) => Err(self.unknown(format!("the pattern {pattern} has no group {}", source.match_group))),
+            Some(groups) => match groups.get(source.match_group) {
+                Some(group) => Ok(Value::from(group.unwrap_or_default())),
+                None => Err(self.unknown(format!("the pattern {pattern} has no group {}", source.match_group))),
+            },
         }
     }
 }
