@@ -234,9 +234,11 @@ fn bucket_diff(
             let after = after.get(key)?;
             // Encryption on either side hides the data: the old secret is a secret too.
             let secret = before.document.is_encrypted() || after.document.is_encrypted();
-            (before != after).then(|| {
+            // As they are shown: a comparison of what is not shown would tell something of it.
+            let (shown, shown_after) = (data(before), data(after));
+            (before.document != after.document || shown != shown_after).then(|| {
                 let change = DocumentDiff {
-                    data: (!secret).then(|| value_diff(&data(before), &data(after))),
+                    data: (!secret).then(|| value_diff(&shown, &shown_after)),
                     metadata: value_diff(&metadata(before), &metadata(after)),
                 };
                 (key.clone(), change)

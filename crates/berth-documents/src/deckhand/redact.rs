@@ -70,9 +70,12 @@ impl fmt::Debug for RedactionKey {
     }
 }
 
+/// The text that stands for a part of a secret, whatever the part is. It looks like a hash, because clients expect one.
+const PART: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
 /// The document with the given data, raw or rendered, as it may be shown to anybody.
 ///
-/// Keyed hashes stand for the secret parts of the data: enough to see that a secret changed, and nothing of the secret. In
+/// Keyed hashes stand for the secrets in the data: enough to see that a secret changed, and nothing of the secret. In
 /// encrypted documents the paths of substitutions are hashed too.
 pub fn redact(document: &DeckhandDocument, data: &Value, secrets: &SecretPaths, key: &RedactionKey) -> Value {
     assemble(
@@ -88,9 +91,12 @@ pub(crate) fn redacted_data(
     secrets: &SecretPaths,
     key: &RedactionKey,
 ) -> Value {
-    let whole = SecretPaths::whole();
-    let secrets = if document.is_encrypted() { &whole } else { secrets };
-    secrets.replaced(data, &mut |way: &[Step], value: &Value| {
+    let all = secrets.all();
+    let secrets = if document.is_encrypted() { &all } else { secrets };
+    secrets.replaced(data, &mut |way: &[Step], value: &Value, secret: &SecretPaths| {
+        if secret.has_part() {
+            return Value::from(PART);
+        }
         key.hash(document, &format!(".data{}", Path::from(way)), value)
     })
 }

@@ -69,7 +69,7 @@ impl RenderedDocument {
     /// Which parts of the data are secret: in an encrypted document all of it, also as it is written.
     pub fn secret_paths(&self) -> SecretPaths {
         if self.document.is_encrypted() {
-            return SecretPaths::whole();
+            return self.secrets.all();
         }
         SecretPaths::clone(&self.secrets)
     }
@@ -415,7 +415,7 @@ impl Renderer {
             result?;
         }
         if document.is_encrypted() {
-            secrets = SecretPaths::whole();
+            secrets = secrets.all();
         }
         Ok(Some(Computed {
             size: own_size(&data),

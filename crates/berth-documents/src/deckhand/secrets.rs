@@ -16,6 +16,8 @@ use crate::deckhand::path::{Path, Step};
 pub struct SecretPaths {
     /// Everything here and below.
     whole: bool,
+    /// Whether something in it is only a part of a secret. A letter has so few values that a hash of it tells the letter.
+    part: bool,
     below: BTreeMap<Step, Self>,
 }
 
@@ -24,6 +26,7 @@ impl SecretPaths {
     pub const fn none() -> Self {
         Self {
             whole: false,
+            part: false,
             below: BTreeMap::new(),
         }
     }
@@ -32,8 +35,29 @@ impl SecretPaths {
     pub const fn whole() -> Self {
         Self {
             whole: true,
+            part: false,
             below: BTreeMap::new(),
         }
+    }
+
+    /// Everything is secret, and something of it was cut out of a secret by a pattern.
+    pub const fn part() -> Self {
+        Self {
+            whole: true,
+            part: true,
+            below: BTreeMap::new(),
+        }
+    }
+
+    /// Everything is secret; it is or has a part of a secret if this has one.
+    #[must_use]
+    pub fn all(&self) -> Self {
+        if self.has_part() { Self::part() } else { Self::whole() }
+    }
+
+    /// Whether something was cut out of a secret.
+    pub fn has_part(&self) -> bool {
+        self.part || self.below.values().any(Self::has_part)
     }
 
     /// Whether nothing is secret.
@@ -52,7 +76,7 @@ impl SecretPaths {
         let mut here = self;
         for step in steps {
             if here.whole {
-                return Self::whole();
+                return here.all();
             }
             match here.below.get(step) {
                 Some(below) => here = below,
@@ -81,8 +105,8 @@ impl SecretPaths {
         }
     }
 
-    /// The data with something else in the place of each secret part. `replace` gets the path of the part.
-    pub fn replaced(&self, data: &Value, replace: &mut dyn FnMut(&[Step], &Value) -> Value) -> Value {
+    /// The data with something else in the place of each secret. `replace` gets the path of the secret and what it is.
+    pub fn replaced(&self, data: &Value, replace: &mut dyn FnMut(&[Step], &Value, &Self) -> Value) -> Value {
         self.replaced_below(data, &mut Vec::new(), replace)
     }
 
@@ -90,10 +114,10 @@ impl SecretPaths {
         &self,
         data: &Value,
         way: &mut Vec<Step>,
-        replace: &mut dyn FnMut(&[Step], &Value) -> Value,
+        replace: &mut dyn FnMut(&[Step], &Value, &Self) -> Value,
     ) -> Value {
         if self.whole {
-            return replace(way, data);
+            return replace(way, data, self);
         }
         if self.below.is_empty() {
             return data.clone();
@@ -127,6 +151,7 @@ impl SecretPaths {
     /// A value with these secret parts was put at a path.
     pub(crate) fn put(&mut self, steps: &[Step], secrets: Self) {
         if self.whole && !steps.is_empty() {
+            self.part |= secrets.has_part();
             return;
         }
         let Some((first, rest)) = steps.split_first() else {
@@ -256,6 +281,17 @@ mod tests {
     }
 
     #[test]
+    fn a_part_stays_one() {
+        let mut secrets = secret(&[".a", ".b"]);
+        secrets.put(&steps(".a.letter"), SecretPaths::part());
+        assert!(secrets.has_part() && secrets.at(&steps(".a.other")).has_part());
+        assert!(!secrets.at(&steps(".b")).has_part());
+        assert_eq!(secrets.all(), SecretPaths::part());
+        secrets.put(&steps(".a"), SecretPaths::whole());
+        assert_eq!(secrets.all(), SecretPaths::whole());
+    }
+
+    #[test]
     fn merging_uncovers_what_it_replaces() {
         let mut secrets = secret(&[".a.b", ".a.c", ".d"]);
         let target = json!({"a": {"b": 1, "c": 2}, "d": 3});
@@ -269,7 +305,7 @@ mod tests {
     fn parts_are_replaced_in_their_places() {
         let mut seen = Vec::new();
         let data = json!({"a": {"b": 1, "c": [1, 2]}, "d": 3});
-        let replaced = secret(&[".a.c[1]", ".d", ".missing"]).replaced(&data, &mut |way, value| {
+        let replaced = secret(&[".a.c[1]", ".d", ".missing"]).replaced(&data, &mut |way, value, _| {
             seen.push((Path::from(way).to_string(), value.clone()));
             json!("x")
         });

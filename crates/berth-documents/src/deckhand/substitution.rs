@@ -57,8 +57,14 @@ pub(crate) fn substitute(
         document,
         source: rendered.document,
     };
-    let value = context.extract(&substitution.source, rendered.data, matching)?;
-    let secrets = secrets_of(&substitution.source, rendered, &value);
+    let secrets = secrets_of(&substitution.source, rendered);
+    let value = context.extract(&substitution.source, rendered.data, &secrets, matching)?;
+    // A part of a secret text is a secret, and too short for a hash. Whether the pattern was found is not told either.
+    let secrets = if substitution.source.pattern.is_some() && !secrets.is_none() {
+        SecretPaths::part()
+    } else {
+        secrets
+    };
     let (value_size, value_depth) = (size(&value), depth(&value));
     for destination in &substitution.destinations {
         let steps = destination.path.steps();
@@ -86,6 +92,7 @@ pub(crate) fn substitute(
                     steps: matching.steps,
                     text: text(&value),
                     path: &destination.written,
+                    secrets: target.secrets,
                     way: steps.to_vec(),
                     changed: Vec::new(),
                 };
@@ -104,10 +111,13 @@ pub(crate) fn substitute(
                     (_, Value::String(text)) => replacer.replace(text, budget)?,
                     _ => return Err(replacer.missing()),
                 }
-                // A text with a secret in it is secret as a whole.
-                if !secrets.is_none() {
-                    for way in replacer.changed {
-                        target.secrets.put(&way, SecretPaths::whole());
+                for (way, was_secret) in replacer.changed {
+                    if was_secret {
+                        // A pattern cut something out of a secret text.
+                        target.secrets.put(&way, SecretPaths::part());
+                    } else if !secrets.is_none() {
+                        // A text with a secret in it is secret as a whole.
+                        target.secrets.put(&way, secrets.all());
                     }
                 }
             }
@@ -116,18 +126,13 @@ pub(crate) fn substitute(
     Ok(())
 }
 
-/// What is secret of the value that a source gives. A part of a secret text is a secret.
-fn secrets_of(source: &Source, rendered: &Rendered<'_>, value: &Value) -> SecretPaths {
-    let secrets = if rendered.data.is_object() {
+/// What is secret of the value at the path of a source.
+fn secrets_of(source: &Source, rendered: &Rendered<'_>) -> SecretPaths {
+    if rendered.data.is_object() {
         rendered.secrets.at(source.path.steps())
     } else {
         rendered.secrets.clone()
-    };
-    let is_part = source.pattern.is_some() && value.is_string();
-    if is_part && !secrets.is_none() {
-        return SecretPaths::whole();
     }
-    secrets
 }
 
 struct Context<'a> {
@@ -144,8 +149,24 @@ impl Context<'_> {
         }
     }
 
+    /// Refuses to match a secret where the time that it takes, or that it takes too long, tells something of the text.
+    fn check(&self, pattern: &str, compiled: &Pattern, secrets: &SecretPaths) -> Result<(), RenderError> {
+        if compiled.is_linear() || secrets.is_none() {
+            return Ok(());
+        }
+        Err(self.unknown(format!(
+            "the pattern {pattern} needs backtracking, which is not done over a secret: use no lookaround, backreference or possessive quantifier"
+        )))
+    }
+
     /// The value that the source gives. A source that is no mapping is the value itself, whatever the path says.
-    fn extract(&self, source: &Source, data: &Value, matching: Matching<'_>) -> Result<Value, RenderError> {
+    fn extract(
+        &self,
+        source: &Source,
+        data: &Value,
+        secrets: &SecretPaths,
+        matching: Matching<'_>,
+    ) -> Result<Value, RenderError> {
         let found = if data.is_object() {
             source.path.get(data)
         } else {
@@ -170,6 +191,7 @@ impl Context<'_> {
             )));
         };
         let compiled = matching.pattern(pattern).map_err(|error| self.unknown(error))?;
+        self.check(pattern, &compiled, secrets)?;
         let groups = compiled.captures(text, matching.steps);
         match groups.map_err(|error| self.unknown(format!("{pattern}: {error}")))? {
             // As Deckhand does: a pattern that is not found leaves the whole value.
@@ -189,10 +211,12 @@ struct Replacer<'a> {
     steps: &'a Steps,
     text: String,
     path: &'a str,
+    /// What is secret of the target.
+    secrets: &'a SecretPaths,
     /// The way to the text that is looked at.
     way: Vec<Step>,
-    /// The ways to the texts that were changed.
-    changed: Vec<Vec<Step>>,
+    /// The ways to the texts that were changed, and whether they were secret.
+    changed: Vec<(Vec<Step>, bool)>,
 }
 
 impl Replacer<'_> {
@@ -241,6 +265,8 @@ impl Replacer<'_> {
 
     /// Replaces every match. The value goes in letter by letter: a backslash in a password is a backslash.
     fn replace(&mut self, target: &mut String, budget: &mut Budget) -> Result<(), RenderError> {
+        let secrets = self.secrets.at(&self.way);
+        self.context.check(self.pattern, self.compiled, &secrets)?;
         let mut replaced = String::new();
         let mut end = 0;
         let mut from = 0;
@@ -267,7 +293,7 @@ impl Replacer<'_> {
         replaced.push_str(target.get(end..).unwrap_or_default());
         budget.spend(replaced.len(), self.context.document)?;
         *target = replaced;
-        self.changed.push(self.way.clone());
+        self.changed.push((self.way.clone(), !secrets.is_none()));
         Ok(())
     }
 }

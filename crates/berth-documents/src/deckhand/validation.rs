@@ -1,23 +1,26 @@
 //! Validation of rendered documents by `DataSchema` documents, and what `ValidationPolicy` documents make of it.
 
+mod policy;
+mod told;
+
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use jsonschema::{Draft, Keyword, PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
+use jsonschema::{Draft, Keyword, PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
 
 use crate::deckhand::{
     document::{DeckhandDocument, Identity},
-    form::{DATA_SCHEMA, VALIDATION_POLICY, without_version},
-    path::Step,
+    form::{DATA_SCHEMA, without_version},
     pattern::{Pattern, Patterns, Steps},
     render::RenderedDocument,
-    secrets::SecretPaths,
 };
+
+pub use policy::{PolicyEntry, PolicyReport, ValidationStatus};
 
 /// The name under which the result of schema validation is filed.
 pub const SCHEMA_VALIDATION: &str = "deckhand-schema-validation";
@@ -70,68 +73,8 @@ struct Schema {
     validator: Validator,
     /// Whether nothing of the schema may be told.
     is_secret: bool,
-}
-
-impl Schema {
-    /// What is wrong, without anything of what is secret.
-    fn violation(&self, rendered: &RenderedDocument, error: &ValidationError<'_>) -> Violation {
-        let pointer = error.instance_path().as_str();
-        let secrets = rendered.secret_paths();
-        let (way, secrets) = visible(pointer, &rendered.data, secrets);
-        let message = if secrets.is_whole() {
-            "the value, which is secret, does not meet the schema".to_owned()
-        } else if self.is_secret {
-            "the value does not meet the schema, which is secret".to_owned()
-        } else if let ValidationErrorKind::Custom { message, .. } = error.kind() {
-            // A pattern of ours does not know whether its text may be told.
-            let value = if secrets.is_none() {
-                error.instance().to_string()
-            } else {
-                "the value".to_owned()
-            };
-            format!("{value} {message}")
-        } else if secrets.is_none() {
-            error.to_string()
-        } else {
-            error.masked_with("the value").to_string()
-        };
-        Violation {
-            document: Arc::clone(rendered.document.identity()),
-            schema: Some(Arc::clone(&self.identity)),
-            path: place(way),
-            schema_path: if self.is_secret {
-                String::new()
-            } else {
-                dotted(error.schema_path().as_str())
-            },
-            message,
-        }
-    }
-}
-
-/// The part of a JSON pointer that may be told, and what is secret of the value there: the way ends where a secret begins.
-fn visible<'a>(pointer: &'a str, data: &Value, mut secrets: SecretPaths) -> (&'a str, SecretPaths) {
-    let mut value = Some(data);
-    let mut told = 0;
-    for part in pointer.split('/').skip(1) {
-        if secrets.is_whole() {
-            break;
-        }
-        let key = part.replace("~1", "/").replace("~0", "~");
-        let step = match (value, key.parse()) {
-            (Some(Value::Array(items)), Ok(index)) => {
-                value = items.get(index);
-                Step::Index(index)
-            }
-            (inside, _) => {
-                value = inside.and_then(|inside| inside.get(&key));
-                Step::Key(key)
-            }
-        };
-        secrets = secrets.at(&[step]);
-        told += 1 + part.len();
-    }
-    (pointer.get(..told).unwrap_or(pointer), secrets)
+    /// Whether what it asks of one value can depend on another one.
+    has_conditions: bool,
 }
 
 impl DataSchemas {
@@ -154,6 +97,7 @@ impl DataSchemas {
                         identity: Arc::clone(document.identity()),
                         validator,
                         is_secret: document.is_encrypted(),
+                        has_conditions: has_conditions(document.data()),
                     };
                     schemas.by_schema.insert(document.name().to_owned(), schema);
                 }
@@ -167,7 +111,7 @@ impl DataSchemas {
                 Err((path, message)) => violations.push(Violation {
                     document: Arc::clone(document.identity()),
                     schema: None,
-                    path: place(&path),
+                    path: told::place(&path),
                     schema_path: String::new(),
                     message,
                 }),
@@ -177,11 +121,11 @@ impl DataSchemas {
     }
 
     /// How a rendered document does not meet its schema. Control documents and documents without a schema always pass.
-    pub fn validate(&self, rendered: &RenderedDocument) -> Vec<Violation> {
+    fn validate(&self, rendered: &RenderedDocument) -> Found {
         let document = &rendered.document;
-        let mut violations = Vec::new();
+        let mut found = Found::default();
         if TEXT_KINDS.contains(&without_version(document.schema())) && !rendered.data.is_string() {
-            violations.push(Violation {
+            found.told.push(Violation {
                 document: Arc::clone(document.identity()),
                 schema: None,
                 path: ".data".to_owned(),
@@ -190,24 +134,41 @@ impl DataSchemas {
             });
         }
         if let Some(schema) = self.by_schema.get(document.schema()) {
-            let errors = schema.validator.iter_errors(&rendered.data);
-            violations.extend(errors.map(|error| schema.violation(rendered, &error)));
+            let secrets = rendered.secret_paths();
+            for error in schema.validator.iter_errors(&rendered.data) {
+                match told::violation(schema, rendered, &secrets, &error) {
+                    Some(violation) => found.told.push(violation),
+                    None => found.secret = Some(told::of_secrets(document.identity(), schema)),
+                }
+            }
         }
-        violations
+        found
     }
 
-    /// The result for all rendered documents.
+    /// The result for all rendered documents. Of all values that are secret at most one violation tells something.
     pub fn validate_all(&self, rendered: &[RenderedDocument]) -> Vec<Violation> {
         let mut violations = Vec::new();
+        let mut secret = None;
         for document in rendered {
-            violations.extend(self.validate(document));
+            let found = self.validate(document);
+            violations.extend(found.told);
+            secret = secret.or(found.secret);
             // What is said after this would only be that nothing can be said.
             if self.steps.are_used_up() {
                 break;
             }
         }
+        violations.extend(secret);
         violations
     }
+}
+
+/// What is wrong with a document.
+#[derive(Default)]
+struct Found {
+    told: Vec<Violation>,
+    /// That something depends on a secret, once.
+    secret: Option<Violation>,
 }
 
 fn compile(schema: &Value, patterns: &Arc<Mutex<Patterns>>, steps: &Arc<Steps>) -> Result<Validator, (String, String)> {
@@ -242,6 +203,15 @@ fn compile(schema: &Value, patterns: &Arc<Mutex<Patterns>>, steps: &Arc<Steps>) 
 const KEY_PATTERN_STEPS: usize = 5000;
 /// How large a compiled pattern for keys may be, in bytes.
 const KEY_PATTERN_SIZE: usize = 1 << 20;
+
+/// Whether a schema has conditions. A property of this name is taken for one.
+fn has_conditions(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().any(|(key, value)| key == "if" || has_conditions(value)),
+        Value::Array(items) => items.iter().any(has_conditions),
+        _ => false,
+    }
+}
 
 /// Whether all patterns for the keys of mappings run in linear time.
 fn key_patterns_are_linear(schema: &Value) -> bool {
@@ -318,127 +288,6 @@ fn is_known_draft(uri: &str) -> bool {
         rest,
         "draft-04/schema" | "draft-06/schema" | "draft-07/schema" | "draft/2019-09/schema" | "draft/2020-12/schema"
     )
-}
-
-/// A place in a document's data from a JSON pointer.
-fn place(pointer: &str) -> String {
-    format!(".data{}", dotted(pointer))
-}
-
-fn dotted(pointer: &str) -> String {
-    pointer
-        .split('/')
-        .skip(1)
-        .map(|step| step.replace("~1", "/").replace("~0", "~"))
-        .fold(String::new(), |mut path, step| {
-            if !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()) {
-                path.push('[');
-                path.push_str(&step);
-                path.push(']');
-            } else {
-                path.push('.');
-                path.push_str(&step);
-            }
-            path
-        })
-}
-
-/// The outcome of one validation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ValidationStatus {
-    /// Passed.
-    Success,
-    /// Failed, or never reported.
-    Failure,
-}
-
-impl ValidationStatus {
-    /// The word in a reply.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Failure => "failure",
-        }
-    }
-}
-
-/// What the `ValidationPolicy` documents of a revision make of its validations.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyReport {
-    /// Success when every validation that counts was reported and passed.
-    pub status: ValidationStatus,
-    /// For each policy, the validations that it asks for and how they stand.
-    pub policies: BTreeMap<String, BTreeMap<String, PolicyEntry>>,
-    /// Validations that were reported and that no policy asks for; they do not count.
-    pub ignored: BTreeSet<String>,
-}
-
-/// How a validation that a policy asks for stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PolicyEntry {
-    /// It was reported.
-    Reported(ValidationStatus),
-    /// Nobody reported it, which counts as a failure.
-    Missing,
-}
-
-impl PolicyReport {
-    /// Weighs reported validations by the policies among the documents. A validation that was reported several times
-    /// passed when all reports say so. Schema validation always counts; without policies everything counts.
-    pub fn new<'a>(
-        documents: impl IntoIterator<Item = &'a Arc<DeckhandDocument>>,
-        results: impl IntoIterator<Item = (&'a str, ValidationStatus)>,
-    ) -> Self {
-        let mut reported: BTreeMap<&str, ValidationStatus> = BTreeMap::new();
-        for (name, status) in results {
-            let entry = reported.entry(name).or_insert(status);
-            if status == ValidationStatus::Failure {
-                *entry = status;
-            }
-        }
-        let policies: BTreeMap<String, BTreeMap<String, PolicyEntry>> = documents
-            .into_iter()
-            .filter(|document| without_version(document.schema()) == VALIDATION_POLICY)
-            .map(|policy| {
-                let asked = policy.data().get("validations").and_then(Value::as_array);
-                let entries = asked
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|validation| validation.get("name")?.as_str())
-                    .map(|name| {
-                        let entry = reported.get(name).copied();
-                        (
-                            name.to_owned(),
-                            entry.map_or(PolicyEntry::Missing, PolicyEntry::Reported),
-                        )
-                    })
-                    .collect();
-                (policy.name().to_owned(), entries)
-            })
-            .collect();
-        let asked: BTreeSet<&str> = policies.values().flat_map(BTreeMap::keys).map(String::as_str).collect();
-        let counts = |name: &str| policies.is_empty() || name == SCHEMA_VALIDATION || asked.contains(name);
-        let passed = policies
-            .values()
-            .flat_map(BTreeMap::values)
-            .all(|entry| *entry == PolicyEntry::Reported(ValidationStatus::Success))
-            && reported
-                .iter()
-                .all(|(name, status)| !counts(name) || *status == ValidationStatus::Success);
-        Self {
-            status: if passed {
-                ValidationStatus::Success
-            } else {
-                ValidationStatus::Failure
-            },
-            ignored: reported
-                .keys()
-                .filter(|name| !counts(name))
-                .map(|name| (*name).to_owned())
-                .collect(),
-            policies,
-        }
-    }
 }
 
 /// Violations as the validation entry that Deckhand files for a revision.

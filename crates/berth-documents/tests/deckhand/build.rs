@@ -38,6 +38,12 @@ impl Doc {
         self
     }
 
+    /// The same with one more key of the data.
+    pub(crate) fn with(mut self, key: &str, value: Value) -> Self {
+        self.0["data"][key] = value;
+        self
+    }
+
     pub(crate) fn labels(mut self, labels: Value) -> Self {
         self.0["metadata"]["labels"] = labels;
         self

@@ -66,7 +66,9 @@ fn secrets_are_not_shown() {
     let found = violations([asked, doc("site", "secret", json!({"a": "hunter2"})).encrypted()]);
     assert_eq!(
         found,
-        ["[example/Kind/v1, site] secret: .data: the value, which is secret, does not meet the schema"]
+        [
+            "[example/Kind/v1, site] secret: .data: a value that is secret does not meet the schema; whether others do is not told"
+        ]
     );
 }
 

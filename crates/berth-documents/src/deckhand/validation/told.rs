@@ -1,0 +1,119 @@
+//! What is told of an error: nothing of a secret.
+//!
+//! Whoever writes a schema asks questions, and whether a value meets it is the answer. So of everything that depends on a
+//! secret there is one answer for a whole validation, whatever the number of questions.
+
+use std::sync::Arc;
+
+use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
+use serde_json::Value;
+
+use super::{Schema, Violation};
+use crate::deckhand::{document::Identity, path::Step, render::RenderedDocument, secrets::SecretPaths};
+
+/// What is wrong, or nothing where that depends on a secret.
+pub(super) fn violation(
+    schema: &Schema,
+    rendered: &RenderedDocument,
+    secrets: &SecretPaths,
+    error: &ValidationError<'_>,
+) -> Option<Violation> {
+    let pointer = error.instance_path().as_str();
+    let here = at(pointer, &rendered.data, secrets);
+    if depends_on(&here, error.kind()) || schema.has_conditions && !secrets.is_none() {
+        return None;
+    }
+    let (schema_path, message) = if schema.is_secret {
+        let message = "the value does not meet the schema, which is secret";
+        (String::new(), message.to_owned())
+    } else {
+        (dotted(error.schema_path().as_str()), message(error, &here))
+    };
+    Some(Violation {
+        document: Arc::clone(rendered.document.identity()),
+        schema: Some(Arc::clone(&schema.identity)),
+        path: place(pointer),
+        schema_path,
+        message,
+    })
+}
+
+/// The one answer for everything that depends on secrets.
+pub(super) fn of_secrets(document: &Arc<Identity>, schema: &Schema) -> Violation {
+    Violation {
+        document: Arc::clone(document),
+        schema: Some(Arc::clone(&schema.identity)),
+        path: ".data".to_owned(),
+        schema_path: String::new(),
+        message: "a value that is secret does not meet the schema; whether others do is not told".to_owned(),
+    }
+}
+
+/// Whether an error at a value depends on what is secret in it. Keys, and how many values there are, are not secret in a
+/// value that is not secret as a whole.
+fn depends_on(secrets: &SecretPaths, kind: &Kind) -> bool {
+    let about_keys = matches!(
+        kind,
+        Kind::Type { .. }
+            | Kind::Required { .. }
+            | Kind::AdditionalProperties { .. }
+            | Kind::AdditionalItems { .. }
+            | Kind::MinProperties { .. }
+            | Kind::MaxProperties { .. }
+            | Kind::MinItems { .. }
+            | Kind::MaxItems { .. }
+    );
+    secrets.is_whole() || !secrets.is_none() && !about_keys
+}
+
+fn message(error: &ValidationError<'_>, secrets: &SecretPaths) -> String {
+    match error.kind() {
+        // A pattern of ours does not know its text.
+        Kind::Custom { message, .. } => format!("{} {message}", error.instance()),
+        _ if secrets.is_none() => error.to_string(),
+        _ => error.masked_with("the value").to_string(),
+    }
+}
+
+/// What is secret of the value that a JSON pointer names.
+fn at(pointer: &str, data: &Value, secrets: &SecretPaths) -> SecretPaths {
+    let mut value = Some(data);
+    let mut steps = Vec::new();
+    for part in pointer.split('/').skip(1) {
+        let key = part.replace("~1", "/").replace("~0", "~");
+        steps.push(match (value, key.parse()) {
+            (Some(Value::Array(items)), Ok(index)) => {
+                value = items.get(index);
+                Step::Index(index)
+            }
+            (inside, _) => {
+                value = inside.and_then(|inside| inside.get(&key));
+                Step::Key(key)
+            }
+        });
+    }
+    secrets.at(&steps)
+}
+
+/// A place in a document's data from a JSON pointer.
+pub(super) fn place(pointer: &str) -> String {
+    format!(".data{}", dotted(pointer))
+}
+
+fn dotted(pointer: &str) -> String {
+    pointer
+        .split('/')
+        .skip(1)
+        .map(|step| step.replace("~1", "/").replace("~0", "~"))
+        .fold(String::new(), |mut path, step| {
+            if !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()) {
+                path.push('[');
+                path.push_str(&step);
+                path.push(']');
+            } else {
+                path.push('.');
+                path.push_str(&step);
+            }
+            path
+        })
+}
