@@ -17,6 +17,9 @@ use fancy_regex::{Error, Regex, RegexBuilder, RuntimeError};
 /// How many steps of backtracking one match may take, tried in this order.
 const STEPS: [usize; 4] = [100, 5000, 100_000, 1_000_000];
 
+/// How many steps of backtracking one match may take.
+pub(crate) const MOST_STEPS: usize = STEPS[STEPS.len() - 1];
+
 /// How many steps all matches of one rendering or validation may take. A step is some nanoseconds.
 const ALL_STEPS: u64 = 10_000_000;
 
@@ -24,7 +27,7 @@ const ALL_STEPS: u64 = 10_000_000;
 const SIZES: [usize; 4] = [16 << 10, 64 << 10, 1 << 20, 10 << 20];
 
 /// What a compiled pattern may keep of what it saw, in bytes.
-const CACHE: usize = 48 << 10;
+pub(crate) const CACHE: usize = 48 << 10;
 
 /// How many bytes of a compiled pattern on how many bytes of text make a step, in linear time.
 const STEP: (u64, u64) = (256, 256);
@@ -45,7 +48,7 @@ pub(crate) struct Steps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatternError {
     /// One match took too long.
-    #[error("the pattern takes too long on this text: more than {} steps", STEPS[STEPS.len() - 1])]
+    #[error("the pattern takes too long on this text: more than {MOST_STEPS} steps")]
     Match,
     /// All matches together took too long.
     #[error("all patterns together take too long on these documents: more than {ALL_STEPS} steps")]
@@ -54,14 +57,18 @@ pub(crate) enum PatternError {
 
 impl Default for Steps {
     fn default() -> Self {
-        Self {
-            left: AtomicU64::new(ALL_STEPS),
-        }
+        Self::new(ALL_STEPS)
     }
 }
 
 impl Steps {
-    fn spend(&self, steps: u64) -> Result<(), PatternError> {
+    pub(crate) const fn new(left: u64) -> Self {
+        Self {
+            left: AtomicU64::new(left),
+        }
+    }
+
+    pub(crate) fn spend(&self, steps: u64) -> Result<(), PatternError> {
         let spent = self
             .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(steps));
@@ -71,6 +78,11 @@ impl Steps {
             return Err(PatternError::Total);
         }
         Ok(())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
     }
 
     /// Whether there is nothing left.
@@ -263,15 +275,30 @@ pub(crate) fn is_linear(pattern: &str) -> bool {
 pub(crate) struct Patterns {
     compiled: HashMap<String, Result<Arc<Pattern>, String>>,
     size: usize,
+    /// Whether all of them backtrack.
+    backtracking: bool,
 }
 
 impl Patterns {
+    /// Patterns that all backtrack, also those that need not.
+    pub(crate) fn backtracking() -> Self {
+        Self {
+            backtracking: true,
+            ..Self::default()
+        }
+    }
+
     /// A pattern, compiled now or before. Of those that are kept the oldest go when there is no room.
     pub(crate) fn get(&mut self, pattern: &str) -> Result<Arc<Pattern>, String> {
         if let Some(known) = self.compiled.get(pattern) {
             return known.clone();
         }
-        let compiled = Pattern::new(pattern).map(Arc::new);
+        let compiled = if self.backtracking {
+            Pattern::backtracking(pattern)
+        } else {
+            Pattern::new(pattern)
+        };
+        let compiled = compiled.map(Arc::new);
         let size = compiled.as_ref().map_or(SMALLEST, |pattern| pattern.size());
         // A renderer may live long and see many patterns go by.
         if self.size.saturating_add(size) > ALL_SIZES {
@@ -353,7 +380,7 @@ mod tests {
         let left = |pattern: &str, text: &str| {
             let steps = Steps::default();
             Pattern::new(pattern).unwrap().is_match(text, &steps).unwrap();
-            steps.left.load(Ordering::Relaxed)
+            steps.left()
         };
         let (short, long) = ("a".repeat(100), "a".repeat(10_000));
         assert!(left("b", &short) > left("b", &long));

@@ -1,22 +1,24 @@
 //! Validation of rendered documents by `DataSchema` documents, and what `ValidationPolicy` documents make of it.
 
+mod outline;
 mod policy;
+mod schema;
 mod told;
+mod visits;
 
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, fmt, sync::Arc};
 
-use jsonschema::{Draft, Keyword, PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
+
+use self::{
+    schema::{Schema, Shared},
+    visits::{TooMuch, Visits},
+};
 
 use crate::deckhand::{
     document::{DeckhandDocument, Identity},
     form::{DATA_SCHEMA, without_version},
-    pattern::{Pattern, Patterns, Steps},
+    pattern::Steps,
     render::RenderedDocument,
 };
 
@@ -64,17 +66,8 @@ pub struct DataSchemas {
     by_schema: HashMap<String, Schema>,
     /// What all patterns of all schemas may cost. These schemas are for one validation.
     steps: Arc<Steps>,
-}
-
-/// One compiled schema.
-#[derive(Debug)]
-struct Schema {
-    identity: Arc<Identity>,
-    validator: Validator,
-    /// Whether nothing of the schema may be told.
-    is_secret: bool,
-    /// Whether what it asks of one value can depend on another one.
-    has_conditions: bool,
+    /// How often values may still be looked at.
+    visits: Visits,
 }
 
 impl DataSchemas {
@@ -86,18 +79,17 @@ impl DataSchemas {
     pub fn compile<'a>(documents: impl IntoIterator<Item = &'a Arc<DeckhandDocument>>) -> (Self, Vec<Violation>) {
         let mut schemas = Self::default();
         let mut violations = Vec::new();
-        let patterns = Arc::default();
+        let shared = Shared::new(&schemas.steps);
         for document in documents {
             if without_version(document.schema()) != DATA_SCHEMA {
                 continue;
             }
-            match compile(document.data(), &patterns, &schemas.steps) {
-                Ok(validator) => {
+            match shared.compile(document.data()) {
+                Ok(compiled) => {
                     let schema = Schema {
                         identity: Arc::clone(document.identity()),
-                        validator,
+                        compiled,
                         is_secret: document.is_encrypted(),
-                        has_conditions: has_conditions(document.data()),
                     };
                     schemas.by_schema.insert(document.name().to_owned(), schema);
                 }
@@ -108,12 +100,12 @@ impl DataSchemas {
                     schema_path: String::new(),
                     message: "the data, which is secret, is not a JSON Schema".to_owned(),
                 }),
-                Err((path, message)) => violations.push(Violation {
+                Err(wrong) => violations.push(Violation {
                     document: Arc::clone(document.identity()),
                     schema: None,
-                    path: told::place(&path),
+                    path: told::place(&wrong.pointer),
                     schema_path: String::new(),
-                    message,
+                    message: wrong.message,
                 }),
             }
         }
@@ -134,15 +126,30 @@ impl DataSchemas {
             });
         }
         if let Some(schema) = self.by_schema.get(document.schema()) {
-            let secrets = rendered.secret_paths();
-            for error in schema.validator.iter_errors(&rendered.data) {
-                match told::violation(schema, rendered, &secrets, &error) {
-                    Some(violation) => found.told.push(violation),
-                    None => found.secret = Some(told::of_secrets(document.identity(), schema)),
-                }
-            }
+            self.check(schema, rendered, &mut found);
         }
         found
+    }
+
+    fn check(&self, schema: &Schema, rendered: &RenderedDocument, found: &mut Found) {
+        let secrets = rendered.secret_paths();
+        let document = rendered.document.identity();
+        let compiled = &schema.compiled;
+        // What a validator has begun nothing stops.
+        if let Err(reason) = self.visits.spend(&compiled.outline, &rendered.data, &self.steps) {
+            match reason {
+                // Whether this is so may depend on keys that are secret.
+                TooMuch::Pattern(_) if !secrets.is_none() => found.secret = Some(told::of_secrets(document, schema)),
+                _ => found.told.push(told::not_validated(document, schema, reason)),
+            }
+            return;
+        }
+        for error in compiled.validator.iter_errors(&rendered.data) {
+            match told::violation(schema, rendered, &secrets, &error) {
+                Some(violation) => found.told.push(violation),
+                None => found.secret = Some(told::of_secrets(document, schema)),
+            }
+        }
     }
 
     /// The result for all rendered documents. Of all values that are secret at most one violation tells something.
@@ -154,7 +161,7 @@ impl DataSchemas {
             violations.extend(found.told);
             secret = secret.or(found.secret);
             // What is said after this would only be that nothing can be said.
-            if self.steps.are_used_up() {
+            if self.steps.are_used_up() || self.visits.are_used_up() {
                 break;
             }
         }
@@ -169,125 +176,6 @@ struct Found {
     told: Vec<Violation>,
     /// That something depends on a secret, once.
     secret: Option<Violation>,
-}
-
-fn compile(schema: &Value, patterns: &Arc<Mutex<Patterns>>, steps: &Arc<Steps>) -> Result<Validator, (String, String)> {
-    let wrong = |error: ValidationError<'_>| (error.instance_path().as_str().to_owned(), error.to_string());
-    let (patterns, steps) = (Arc::clone(patterns), Arc::clone(steps));
-    let options = jsonschema::options()
-        .offline()
-        .with_keyword("pattern", move |_, value, _| pattern_keyword(value, &patterns, &steps));
-    // What is left are patterns for the keys of mappings.
-    let options = if key_patterns_are_linear(schema) {
-        options.with_pattern_options(PatternOptions::regex().size_limit(KEY_PATTERN_SIZE))
-    } else {
-        options.with_pattern_options(
-            PatternOptions::fancy_regex()
-                .backtrack_limit(KEY_PATTERN_STEPS)
-                .size_limit(KEY_PATTERN_SIZE),
-        )
-    };
-    let declared = schema.get("$schema").and_then(Value::as_str);
-    if declared.is_some_and(is_known_draft) {
-        return options.build(schema).map_err(wrong);
-    }
-    // Many documents name a draft that never was. What they mean is what Deckhand reads them by.
-    let mut schema = schema.clone();
-    if let Some(map) = schema.as_object_mut() {
-        map.remove("$schema");
-    }
-    options.with_draft(Draft::Draft4).build(&schema).map_err(wrong)
-}
-
-/// How many steps a pattern may take on one key of a mapping, where it needs backtracking. Keys are short.
-const KEY_PATTERN_STEPS: usize = 5000;
-/// How large a compiled pattern for keys may be, in bytes.
-const KEY_PATTERN_SIZE: usize = 1 << 20;
-
-/// Whether a schema has conditions. A property of this name is taken for one.
-fn has_conditions(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => map.iter().any(|(key, value)| key == "if" || has_conditions(value)),
-        Value::Array(items) => items.iter().any(has_conditions),
-        _ => false,
-    }
-}
-
-/// Whether all patterns for the keys of mappings run in linear time.
-fn key_patterns_are_linear(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => map.iter().all(|(key, value)| {
-            let own = (key == "patternProperties").then(|| value.as_object()).flatten();
-            let linear = |pattern: &String| translated(pattern).is_some_and(|it| regex::Regex::new(&it).is_ok());
-            own.is_none_or(|own| own.keys().all(linear)) && key_patterns_are_linear(value)
-        }),
-        Value::Array(items) => items.iter().all(key_patterns_are_linear),
-        _ => true,
-    }
-}
-
-/// A pattern of a schema in the spelling of the engine.
-fn translated(pattern: &str) -> Option<Cow<'_, str>> {
-    jsonschema_regex::to_rust_regex(pattern).ok()
-}
-
-fn pattern_keyword<'a>(
-    value: &'a Value,
-    patterns: &Mutex<Patterns>,
-    steps: &Arc<Steps>,
-) -> Result<Box<dyn for<'i> Keyword<'i>>, ValidationError<'a>> {
-    let written = value
-        .as_str()
-        .ok_or_else(|| ValidationError::custom(format!("{value} is not of type \"string\"")))?;
-    let wrong = || ValidationError::custom(format!("{value} is not a \"regex\""));
-    let spelled = translated(written).ok_or_else(wrong)?;
-    let mut patterns = patterns.lock().unwrap_or_else(PoisonError::into_inner);
-    let compiled = patterns.get_if_room(&spelled).ok_or_else(|| {
-        ValidationError::custom("the patterns of all schemas together are too large: use fewer of them".to_owned())
-    })?;
-    Ok(Box::new(PatternKeyword {
-        written: value.to_string(),
-        compiled: compiled.map_err(|_| wrong())?,
-        steps: Arc::clone(steps),
-    }))
-}
-
-/// The keyword `pattern`, which spends steps of a budget.
-struct PatternKeyword {
-    written: String,
-    compiled: Arc<Pattern>,
-    steps: Arc<Steps>,
-}
-
-impl<'i> Keyword<'i> for PatternKeyword {
-    fn validate(&self, instance: &'i Value) -> Result<(), ValidationError<'i>> {
-        let Some(text) = instance.as_str() else {
-            return Ok(());
-        };
-        match self.compiled.is_match(text, &self.steps) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(ValidationError::custom(format!("does not match {}", self.written))),
-            Err(error) => Err(ValidationError::custom(format!(
-                "is not known to match {}: {error}",
-                self.written
-            ))),
-        }
-    }
-
-    fn is_valid(&self, instance: &'i Value) -> bool {
-        self.validate(instance).is_ok()
-    }
-}
-
-fn is_known_draft(uri: &str) -> bool {
-    let uri = uri.trim_end_matches('#');
-    let Some((_, rest)) = uri.split_once("://json-schema.org/") else {
-        return false;
-    };
-    matches!(
-        rest,
-        "draft-04/schema" | "draft-06/schema" | "draft-07/schema" | "draft/2019-09/schema" | "draft/2020-12/schema"
-    )
 }
 
 /// Violations as the validation entry that Deckhand files for a revision.

@@ -17,6 +17,7 @@ mod patterns;
 mod properties;
 mod query;
 mod replacement;
+mod schema_limits;
 mod secrets;
 mod substitution;
 mod validation;

@@ -12,7 +12,7 @@ fn slow_text() -> String {
     format!("{}c", "a".repeat(60))
 }
 
-fn violations(schema: Value, documents: impl IntoIterator<Item = Doc>) -> Vec<Violation> {
+pub(crate) fn violations(schema: Value, documents: impl IntoIterator<Item = Doc>) -> Vec<Violation> {
     let asked = Doc(json!({
         "schema": "deckhand/DataSchema/v1",
         "metadata": {"schema": "metadata/Control/v1", "name": SCHEMA},

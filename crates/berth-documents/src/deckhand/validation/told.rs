@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use super::{Schema, Violation};
+use super::{Violation, schema::Schema, visits::TooMuch};
 use crate::deckhand::{document::Identity, path::Step, render::RenderedDocument, secrets::SecretPaths};
 
 /// What is wrong, or nothing where that depends on a secret.
@@ -20,7 +20,7 @@ pub(super) fn violation(
 ) -> Option<Violation> {
     let pointer = error.instance_path().as_str();
     let here = at(pointer, &rendered.data, secrets);
-    if depends_on(&here, error.kind()) || schema.has_conditions && !secrets.is_none() {
+    if depends_on(&here, error.kind()) || schema.compiled.has_conditions && !secrets.is_none() {
         return None;
     }
     let (schema_path, message) = if schema.is_secret {
@@ -46,6 +46,17 @@ pub(super) fn of_secrets(document: &Arc<Identity>, schema: &Schema) -> Violation
         path: ".data".to_owned(),
         schema_path: String::new(),
         message: "a value that is secret does not meet the schema; whether others do is not told".to_owned(),
+    }
+}
+
+/// That a document is not validated, and why.
+pub(super) fn not_validated(document: &Arc<Identity>, schema: &Schema, reason: TooMuch) -> Violation {
+    Violation {
+        document: Arc::clone(document),
+        schema: Some(Arc::clone(&schema.identity)),
+        path: ".data".to_owned(),
+        schema_path: String::new(),
+        message: format!("the document was not validated: {reason}"),
     }
 }
 
