@@ -39,6 +39,9 @@ const TEXT_KINDS: [&str; 8] = [
     "deckhand/CertificateSigningRequest",
 ];
 
+/// How many violations of a validation are listed.
+const MOST_VIOLATIONS: usize = 200;
+
 /// One way in which a document does not meet a schema, or in which a schema is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
@@ -136,18 +139,29 @@ impl DataSchemas {
         let document = rendered.document.identity();
         let compiled = &schema.compiled;
         // What a validator has begun nothing stops.
-        if let Err(reason) = self.visits.spend(&compiled.outline, &rendered.data, &self.steps) {
-            match reason {
-                // Whether this is so may depend on keys that are secret.
-                TooMuch::Pattern(_) if !secrets.is_none() => found.secret = Some(told::of_secrets(document, schema)),
-                _ => found.told.push(told::not_validated(document, schema, reason)),
+        let room = match self.visits.spend(&compiled.outline, &rendered.data, &self.steps) {
+            Ok(room) => room,
+            // Whether this is so may depend on keys that are secret.
+            Err(TooMuch::Pattern(_)) if !secrets.is_none() => {
+                found.secret = Some(told::of_secrets(document, schema));
+                return;
             }
-            return;
-        }
-        for error in compiled.validator.iter_errors(&rendered.data) {
-            match told::violation(schema, rendered, &secrets, &error) {
+            Err(reason) => {
+                found.told.push(told::not_validated(document, schema, reason));
+                return;
+            }
+        };
+        for error in compiled.errors(&rendered.data, room) {
+            let told = match &error {
+                Some(error) => told::violation(schema, rendered, &secrets, error),
+                None => secrets.is_none().then(|| told::without_details(document, schema)),
+            };
+            match told {
                 Some(violation) => found.told.push(violation),
                 None => found.secret = Some(told::of_secrets(document, schema)),
+            }
+            if found.told.len() > MOST_VIOLATIONS {
+                break;
             }
         }
     }
@@ -160,6 +174,11 @@ impl DataSchemas {
             let found = self.validate(document);
             violations.extend(found.told);
             secret = secret.or(found.secret);
+            if violations.len() > MOST_VIOLATIONS {
+                violations.truncate(MOST_VIOLATIONS);
+                violations.push(told::more(document.document.identity()));
+                break;
+            }
             // What is said after this would only be that nothing can be said.
             if self.steps.are_used_up() || self.visits.are_used_up() {
                 break;

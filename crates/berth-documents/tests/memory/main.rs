@@ -12,6 +12,7 @@
 mod aliases;
 mod reading;
 mod rendering;
+mod validating;
 
 use allocation_counter::measure;
 use berth_documents::{Parsed, Sources, parse};

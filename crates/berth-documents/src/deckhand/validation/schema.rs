@@ -8,7 +8,7 @@ use std::{
 use jsonschema::{Draft, Keyword, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
-use super::outline::Outline;
+use super::{outline::Outline, told::short, visits::Room};
 use crate::deckhand::{
     document::Identity,
     pattern::{CACHE, MOST_STEPS, Pattern, Patterns, Steps, is_linear},
@@ -30,6 +30,26 @@ pub(super) struct Compiled {
     pub(super) validator: Validator,
     /// Whether what it asks of one value can depend on another one.
     pub(super) has_conditions: bool,
+}
+
+/// How much memory the errors of one document may take, in bytes.
+const ROOM: u64 = 64 << 20;
+
+impl Compiled {
+    /// How data does not meet the schema, as far as there is room: all errors, the first one, or that there are some.
+    pub(super) fn errors<'i>(
+        &'i self,
+        data: &'i Value,
+        room: Room,
+    ) -> Box<dyn Iterator<Item = Option<ValidationError<'i>>> + 'i> {
+        if room.all <= ROOM {
+            return Box::new(self.validator.iter_errors(data).map(Some));
+        }
+        if room.one <= ROOM {
+            return Box::new(self.validator.validate(data).err().map(Some).into_iter());
+        }
+        Box::new((!self.validator.is_valid(data)).then_some(None).into_iter())
+    }
 }
 
 /// Why something is not a schema, and where.
@@ -117,7 +137,7 @@ impl Shared {
         };
         let validator = options.build(schema).map_err(|error| Wrong {
             pointer: error.instance_path().as_str().to_owned(),
-            message: error.to_string(),
+            message: short(&error),
         })?;
         Ok(Compiled {
             outline,

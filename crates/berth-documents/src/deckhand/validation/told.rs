@@ -1,9 +1,12 @@
-//! What is told of an error: nothing of a secret.
+//! What is told of an error: nothing of a secret, and of the rest not more than somebody reads.
 //!
 //! Whoever writes a schema asks questions, and whether a value meets it is the answer. So of everything that depends on a
 //! secret there is one answer for a whole validation, whatever the number of questions.
 
-use std::sync::Arc;
+use std::{
+    fmt::{self, Write as _},
+    sync::Arc,
+};
 
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value;
@@ -27,12 +30,13 @@ pub(super) fn violation(
         let message = "the value does not meet the schema, which is secret";
         (String::new(), message.to_owned())
     } else {
-        (dotted(error.schema_path().as_str()), message(error, &here))
+        let schema_path = short(&dotted(error.schema_path().as_str()));
+        (schema_path, message(error, &here))
     };
     Some(Violation {
         document: Arc::clone(rendered.document.identity()),
         schema: Some(Arc::clone(&schema.identity)),
-        path: place(pointer),
+        path: short(&place(pointer)),
         schema_path,
         message,
     })
@@ -60,6 +64,57 @@ pub(super) fn not_validated(document: &Arc<Identity>, schema: &Schema, reason: T
     }
 }
 
+/// That a document has errors, when there is no room for them.
+pub(super) fn without_details(document: &Arc<Identity>, schema: &Schema) -> Violation {
+    Violation {
+        document: Arc::clone(document),
+        schema: Some(Arc::clone(&schema.identity)),
+        path: ".data".to_owned(),
+        schema_path: String::new(),
+        message: "the document does not meet the schema; it is too large to say where".to_owned(),
+    }
+}
+
+/// That there are more violations than are listed.
+pub(super) fn more(document: &Arc<Identity>) -> Violation {
+    Violation {
+        document: Arc::clone(document),
+        schema: None,
+        path: ".data".to_owned(),
+        schema_path: String::new(),
+        message: "there are more violations, which are left out".to_owned(),
+    }
+}
+
+/// How long a message or a path may be, in bytes.
+const LONGEST: usize = 500;
+
+/// What something says, cut where it gets long. Nothing longer is ever written.
+pub(super) fn short(told: &dyn fmt::Display) -> String {
+    let mut text = Short::default();
+    // The only way to fail is to be too long.
+    if write!(text, "{told}").is_err() {
+        text.0.push('…');
+    }
+    text.0
+}
+
+#[derive(Default)]
+struct Short(String);
+
+impl fmt::Write for Short {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        let left = LONGEST.saturating_sub(self.0.len());
+        if part.len() <= left {
+            self.0.push_str(part);
+            return Ok(());
+        }
+        self.0
+            .push_str(part.get(..part.floor_char_boundary(left)).unwrap_or_default());
+        Err(fmt::Error)
+    }
+}
+
 /// Whether an error at a value depends on what is secret in it. Keys, and how many values there are, are not secret in a
 /// value that is not secret as a whole.
 fn depends_on(secrets: &SecretPaths, kind: &Kind) -> bool {
@@ -80,9 +135,9 @@ fn depends_on(secrets: &SecretPaths, kind: &Kind) -> bool {
 fn message(error: &ValidationError<'_>, secrets: &SecretPaths) -> String {
     match error.kind() {
         // A pattern of ours does not know its text.
-        Kind::Custom { message, .. } => format!("{} {message}", error.instance()),
-        _ if secrets.is_none() => error.to_string(),
-        _ => error.masked_with("the value").to_string(),
+        Kind::Custom { message, .. } => format!("{} {}", short(error.instance().as_ref()), short(message)),
+        _ if secrets.is_none() => short(error),
+        _ => short(&error.masked_with("the value")),
     }
 }
 
@@ -127,4 +182,17 @@ fn dotted(pointer: &str) -> String {
             }
             path
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut() {
+        assert_eq!(short(&"x"), "x");
+        assert_eq!(short(&"x".repeat(LONGEST)), "x".repeat(LONGEST));
+        let cut = short(&format!("x{}", "é".repeat(LONGEST)));
+        assert!(cut.ends_with("é…") && cut.len() <= LONGEST + 3, "{cut}");
+    }
 }
