@@ -29,8 +29,8 @@ pub use certificate::{
 pub use declared::Declaration;
 pub use definitions::{Answer, Definitions, Finding, Question, is_changed, plain, validate, validate_among};
 pub use node::{
-    Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, current_pool, decide, first_of,
-    is_adoptable, made_by, merge_diff, pin, reserve, seniority,
+    Cause, Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, current_pool, decide, first_of,
+    is_adoptable, is_in_place, made_by, merge_diff, pin, reserve, seniority,
 };
 pub use plan::{NodePlan, Plan, Presence, Reboot, Totals, needs_reboot, plan};
 pub use relabel::{LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, UnknownStrategy, label_diff};

@@ -31,7 +31,7 @@ use berth_resources::{Berth, BerthStatus, Machine, Phase};
 use self::{conditions::Findings, labels::LabelPlan};
 pub use self::{
     patch::merge_diff,
-    pool::{Move, Pin, current_pool, first_of, pin, seniority},
+    pool::{Cause, Move, Pin, current_pool, first_of, is_in_place, pin, seniority},
     reserve::{Reservation, adopt, is_adoptable, made_by, reserve},
 };
 
@@ -90,8 +90,10 @@ pub struct Decision {
     pub notes: Vec<Note>,
     /// When to look again although nothing changed.
     pub wake_after: Option<Duration>,
-    /// How many labels would go that no change of this Berth or move of this Node explains.
-    pub unexplained_removals: usize,
+    /// How many labels go, or would go if the brake did not hold them back.
+    pub removals: usize,
+    /// A person asked for that by editing this very Berth or relabelling this very Node.
+    pub asked: bool,
     /// Removals that the brake holds back.
     pub held_removals: usize,
     /// How many labels Berth owns on the Node.
@@ -127,17 +129,7 @@ pub fn decide(
         status.phase = Some(Phase::Released);
         status.recreations = None;
     } else {
-        status.followed.clone_from(&pin.followed);
-        if let Some(moved) = &pin.moved {
-            decision.note(
-                reason::FOLLOWED,
-                format!(
-                    "an administrator moved the Node from pool {} to pool {}, and the Berth follows",
-                    moved.from, moved.to
-                ),
-            );
-        }
-        match subject.node {
+        let stays = match subject.node {
             Some(node) => live(
                 definitions,
                 subject,
@@ -149,15 +141,25 @@ pub fn decide(
                 &mut decision,
                 &mut findings,
             ),
-            None => absent(
-                subject,
-                &before,
-                answer,
-                settings,
-                &mut status,
-                &mut decision,
-                &mut findings,
-            ),
+            None => {
+                absent(
+                    subject,
+                    &before,
+                    answer,
+                    settings,
+                    &mut status,
+                    &mut decision,
+                    &mut findings,
+                );
+                false
+            }
+        };
+        // A move that is held back is found again.
+        if !stays {
+            status.followed.clone_from(&pin.followed);
+            decision
+                .notes
+                .splice(0..0, pin.moved.iter().map(|moved| followed(moved, pin.cause)));
         }
         findings.answer(definitions, answer, subject.node.is_some(), &decision, &status);
     }
@@ -192,6 +194,7 @@ impl Decision {
     }
 }
 
+/// Says whether the Node stays in its pool although it should be in another.
 #[expect(
     clippy::too_many_arguments,
     reason = "one step of `decide`, split off to be read alone"
@@ -206,7 +209,7 @@ fn live(
     status: &mut BerthStatus,
     decision: &mut Decision,
     findings: &mut Findings,
-) {
+) -> bool {
     let before = status.clone();
     remember(node, status);
     findings.identity = registration::identity(subject.berth, node);
@@ -225,15 +228,16 @@ fn live(
             reason::MISMATCH,
             "another machine than the reserved one came with this name; its labels are left as they are".to_owned(),
         );
-        return;
+        return false;
     }
     if answer.error().is_some() {
-        return;
+        return false;
     }
     let plan = LabelPlan::new(definitions, subject.berth, &before, node, pin, answer, settings);
     decision.owned = plan.owned.len();
     decision.conflicts = plan.conflicts.len();
-    decision.unexplained_removals = plan.unexplained;
+    decision.removals = plan.removals;
+    decision.asked = plan.asked;
     if plan.enforced {
         decision.warn(
             reason::ENFORCED,
@@ -255,7 +259,26 @@ fn live(
         .patch(node, subject.berth, status.pool.as_deref())
         .map(NodeWrite::Patch);
     status.node_uid = Some(node.uid.clone());
+    let stays = plan.stays;
     plan.store(status);
+    stays
+}
+
+fn followed(moved: &Move, cause: Cause) -> Note {
+    let Move { from, to } = moved;
+    let message = match cause {
+        Cause::Labels => {
+            format!("an administrator moved the Node from pool {from} to pool {to}, and the Berth follows")
+        }
+        Cause::Definitions => {
+            format!("the pools say that the Node of pool {from} is in pool {to}, and the Berth follows")
+        }
+    };
+    Note {
+        reason: reason::FOLLOWED,
+        message,
+        warning: false,
+    }
 }
 
 fn absent(

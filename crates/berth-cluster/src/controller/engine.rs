@@ -8,7 +8,7 @@ mod round;
 mod tests;
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -84,6 +84,9 @@ pub(super) struct Engine {
     postponed: BTreeSet<String>,
     /// The brake on mass removal.
     brake: BrakeState,
+    /// Nodes that were in their places under the definitions of now. Should their labels say another pool, somebody changed
+    /// them.
+    witnessed: HashSet<String>,
     jobs: VecDeque<Job>,
     /// Statuses that may wait until no Node does.
     later: VecDeque<Job>,
@@ -136,6 +139,7 @@ impl Engine {
             reserving: BTreeSet::new(),
             postponed: BTreeSet::new(),
             brake: BrakeState::default(),
+            witnessed: HashSet::new(),
             jobs: VecDeque::new(),
             later: VecDeque::new(),
             running: JoinSet::new(),
@@ -261,7 +265,8 @@ impl Engine {
         self.state.all_dirty();
         self.state.dirty.extend(self.round.give_up());
         self.state.places_changed = true;
-        self.brake.on = false;
+        self.brake.release();
+        self.witnessed.clear();
         self.count_prospects();
     }
 

@@ -70,7 +70,7 @@ impl Findings {
                 Some(_) => (
                     TRUE,
                     reason::FOLLOWED,
-                    format!("pool {pool}, where an administrator moved the Node"),
+                    format!("pool {pool}, which the labels of the Node say"),
                 ),
                 None => (TRUE, reason::ASSIGNED, format!("pool {pool}")),
             }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Pin, Settings,
-    pool::{is_fresh, owned, record},
+    pool::{Cause, is_fresh, owned, record},
     reserve::made_by,
 };
 use crate::{
@@ -42,8 +42,10 @@ pub(super) struct LabelPlan {
     pub(super) enforced: bool,
     /// A key of the pool's selector that an administrator removed on purpose.
     pub(super) withheld_pool_key: Option<String>,
-    /// Removals that nobody asked for by touching this very Node or Berth: what the brake counts.
-    pub(super) unexplained: usize,
+    /// Labels that go.
+    pub(super) removals: usize,
+    /// A person asked for it by touching this very Node or Berth.
+    pub(super) asked: bool,
     taints: bool,
 }
 
@@ -71,7 +73,8 @@ impl LabelPlan {
         let declared_move = answer.pool.as_deref() != status.pool.as_deref() && pin.moved.is_none();
 
         let pool_changed = enforce || declared_move || pin.moved.is_some();
-        let mut removed = removed_on_purpose(berth, status, node, answer, pin.moved.is_some());
+        let moved_by_hand = pin.moved.is_some() && pin.cause == Cause::Labels;
+        let mut removed = removed_on_purpose(berth, status, node, answer, moved_by_hand);
         // A declared change of the pool counts more than an old removal of what the pool demands.
         removed.retain(|key, _| !(pool_changed && demanded.contains_key(key)));
         let withheld: BTreeSet<String> = removed
@@ -89,16 +92,31 @@ impl LabelPlan {
         let mut retired = status.retired_labels.clone();
         retired.retain(|key, _| !answer.labels.contains_key(key));
 
-        let explained = pin.moved.is_some() || is_edited(berth);
-        let unexplained = if explained { 0 } else { diff.remove.len() };
-        if settings.hold_removals && unexplained > 0 && declared_move {
-            return Self::held(status, node, owned_before, unexplained);
+        let mut labels = diff.patch();
+        let mut enforced = false;
+        if enforce && !fresh {
+            let mut foreign = foreign_pool_keys(definitions, node, answer);
+            // On the word of a pool that is new nothing goes that Berth never wrote.
+            foreign.retain(|key| {
+                pin.cause == Cause::Labels || retired.get(key).is_some_and(|old| node.labels.get(key) == Some(old))
+            });
+            enforced = !foreign.is_empty()
+                || demanded
+                    .keys()
+                    .any(|key| owned_before.contains_key(key.as_str()) && !node.labels.contains_key(key.as_str()));
+            labels.extend(foreign.into_iter().map(|key| (key, None)));
         }
+        let asked = moved_by_hand || (enforced && pin.cause == Cause::Labels) || is_edited(berth);
+        let removals = labels.values().filter(|value| value.is_none()).count();
         let mut held = 0;
         let mut owned_after = BTreeMap::new();
-        if settings.hold_removals && !explained {
-            held = diff.remove.len();
+        if settings.hold_removals && removals > 0 {
+            if declared_move || pin.moved.is_some() || enforced {
+                return Self::held(status, node, owned_before, removals, asked);
+            }
+            held = removals;
             for key in std::mem::take(&mut diff.remove) {
+                labels.remove(&key);
                 if let Some(value) = owned_before.get(&key) {
                     owned_after.insert(key, value.clone());
                 }
@@ -109,33 +127,21 @@ impl LabelPlan {
                 retired.insert(key.clone(), value.clone());
             }
         }
-        let mut labels = diff.patch();
         if registered {
+            // What stale flags of a kubelet brought is corrected: nobody takes it away.
             for (key, value) in removed.iter().chain(&retired) {
                 let gone = withheld.contains(key) || !answer.labels.contains_key(key);
                 if gone && node.labels.get(key) == Some(value) {
                     labels.insert(key.clone(), None);
                 }
             }
-        }
-        let mut enforced = false;
-        if registered {
             let foreign = foreign_pool_keys(definitions, node, answer);
             labels.extend(foreign.into_iter().map(|key| (key, None)));
-        }
-        if enforce && !fresh {
-            enforced = demanded
-                .keys()
-                .any(|key| owned_before.contains_key(key.as_str()) && !node.labels.contains_key(key.as_str()));
-            for key in foreign_pool_keys(definitions, node, answer) {
-                enforced = true;
-                labels.insert(key, None);
-            }
         }
 
         owned_after.extend(still_owned(&diff, answer, &owned_before, node));
         // The labels of a pool that the Berth follows an administrator to are the pool's, not anybody's own.
-        let followed = demanded.iter().filter(|_| pin.moved.is_some());
+        let followed = demanded.iter().filter(|_| moved_by_hand);
         owned_after.extend(present(followed, node));
         let previous = owned_before
             .iter()
@@ -159,14 +165,21 @@ impl LabelPlan {
             held,
             stays: false,
             enforced,
-            unexplained,
+            removals,
+            asked,
             taints: registered,
         }
     }
 
     /// The plan for a Node whose move to another pool the brake holds back. Half a move would put it into two pools, so that
     /// it stays as it is.
-    fn held(status: &BerthStatus, node: &NodeView, owned: BTreeMap<String, String>, removals: usize) -> Self {
+    fn held(
+        status: &BerthStatus,
+        node: &NodeView,
+        owned: BTreeMap<String, String>,
+        removals: usize,
+        asked: bool,
+    ) -> Self {
         Self {
             labels: BTreeMap::new(),
             after: node.labels.clone(),
@@ -180,7 +193,8 @@ impl LabelPlan {
             stays: true,
             enforced: false,
             withheld_pool_key: None,
-            unexplained: removals,
+            removals,
+            asked,
             taints: false,
         }
     }

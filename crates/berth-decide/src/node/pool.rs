@@ -17,6 +17,18 @@ pub struct Pin {
     pub followed: Option<Followed>,
     /// A move that was just found.
     pub moved: Option<Move>,
+    /// Why the Node's labels say another pool than the one that Berth gave, should they do so.
+    pub cause: Cause,
+}
+
+/// Why the labels of a Node say another pool than the one that Berth gave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cause {
+    /// Somebody changed the labels.
+    Labels,
+    /// The pools may have changed: nobody can say that the labels did.
+    #[default]
+    Definitions,
 }
 
 /// A move of a Node between pools.
@@ -29,10 +41,15 @@ pub struct Move {
 }
 
 /// Finds the pool to ask for. `node` is the Node as it is, or as it was when it was deleted: a relabel directly before a
-/// deletion counts.
-pub fn pin(definitions: &Definitions, berth: &Berth, node: Option<&NodeView>) -> Pin {
+/// deletion counts. `witnessed` says that under these very definitions the Node [was in its place](is_in_place) before.
+pub fn pin(definitions: &Definitions, berth: &Berth, node: Option<&NodeView>, witnessed: bool) -> Pin {
+    let relabelled = witnessed || node.is_some_and(|node| lacks_its_pool(definitions, berth, node));
+    let cause = if relabelled { Cause::Labels } else { Cause::Definitions };
     if berth.spec.pool_policy == PoolPolicy::Enforce {
-        return Pin::default();
+        return Pin {
+            cause,
+            ..Pin::default()
+        };
     }
     let declared = berth.spec.pool.as_deref();
     let followed = berth
@@ -55,6 +72,7 @@ pub fn pin(definitions: &Definitions, berth: &Berth, node: Option<&NodeView>) ->
         pool: followed.as_ref().map(|followed| followed.pool.clone()),
         followed,
         moved,
+        cause,
     }
 }
 
@@ -95,8 +113,34 @@ pub fn seniority(berth: &Berth) -> impl Ord + use<> {
     (berth.spec.release, created, berth.name_any())
 }
 
+/// Whether the labels of the Node say the pool that Berth gave. Should they say another one later, under the same
+/// definitions, somebody changed them.
+pub fn is_in_place(definitions: &Definitions, berth: &Berth, node: &NodeView) -> bool {
+    let given = berth.status.as_ref().and_then(|status| status.pool.as_deref());
+    let says = |placement: &berth_pools::Placement| placement.primary().map(AsRef::as_ref) == given;
+    !is_fresh(berth, node)
+        && definitions
+            .placement(&node.name, &node.labels)
+            .is_ok_and(|placement| says(&placement))
+}
+
+/// Whether a label is missing that the Node's pool demands and that the Node had by Berth's own record: no definition takes
+/// labels away.
+fn lacks_its_pool(definitions: &Definitions, berth: &Berth, node: &NodeView) -> bool {
+    let given = berth.status.as_ref().and_then(|status| status.pool.as_deref());
+    let Some(demanded) = given.and_then(|given| definitions.implicit(given)) else {
+        return false;
+    };
+    let record = record(berth, node);
+    !is_fresh(berth, node)
+        && demanded.iter().any(|(key, value)| {
+            let is = |label: Option<&String>| label.is_some_and(|label| *value == *label.as_str());
+            is(record.get(key.as_str())) && !is(node.labels.get(key.as_str()))
+        })
+}
+
 /// A Node has been moved when it carried all that its pool demands, by Berth's own record, and its labels now say
-/// another pool. A pool whose selector changed moves nobody: its nodes get the labels it now demands.
+/// another pool. A pool whose own selector changed moves nobody: its nodes get the labels it now demands.
 fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current: Option<&str>) -> Option<Move> {
     if is_fresh(berth, node) {
         return None;

@@ -3,9 +3,12 @@
 //! Documents reach Nodes by many small steps, one Berth after the other. So what they would take away is counted when they
 //! come, from what the Berths are about to be. What was taken away lately counts too: several changes in a row are one to
 //! those who lose their labels.
+//!
+//! One Berth that a person edits, or one Node that a person relabels, does not count. Several of them within that time do:
+//! nobody can tell a thousand Berths that are applied at once from a mistake.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
     time::Duration,
 };
 
@@ -13,7 +16,7 @@ use berth_labels::Brake;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::Engine;
+use super::{Engine, plan::Planned};
 use berth_decide::{Definitions, Reservation, Settings, names};
 use berth_resources::{Berth, BerthSpec};
 
@@ -32,6 +35,56 @@ pub(super) struct BrakeState {
     prospects: Prospects,
     /// What was taken away lately.
     pub(super) ledger: Ledger,
+    /// What persons asked for lately.
+    pub(super) asked: Asked,
+    /// Nodes that persons asked for and that are held back as some of many. They are not exempt one by one later.
+    among_many: BTreeSet<String>,
+}
+
+impl BrakeState {
+    /// Takes note of what is about to be done.
+    pub(super) fn note(&mut self, planned: &Planned, now: Instant) {
+        let removals = planned.removals.saturating_sub(planned.held_removals);
+        if planned.asked && planned.held_removals > 0 {
+            self.among_many.insert(planned.node.clone());
+        } else if planned.asked {
+            self.asked.note(&planned.node, removals, now);
+        } else {
+            self.ledger.note(removals, now);
+        }
+    }
+
+    /// Releases the brake.
+    pub(super) fn release(&mut self) {
+        self.on = false;
+        self.among_many.clear();
+    }
+}
+
+/// The nodes that persons touched lately, and how many labels that took away from each.
+#[derive(Debug, Default)]
+pub(super) struct Asked(HashMap<String, (Instant, usize)>);
+
+impl Asked {
+    fn note(&mut self, node: &str, removals: usize, now: Instant) {
+        if removals > 0 {
+            let (at, count) = self.0.entry(node.to_owned()).or_insert((now, 0));
+            *at = now;
+            *count = removals.max(*count);
+        }
+    }
+
+    fn forget(&mut self, now: Instant) {
+        self.0.retain(|_, (at, _)| now.duration_since(*at) <= LATELY);
+    }
+
+    /// What counts beside the nodes that are asked for now: nothing where it is one node in all.
+    fn lately<'a>(&self, now: impl Iterator<Item = &'a str>) -> usize {
+        let now: HashSet<&str> = now.collect();
+        let before = self.0.iter().filter(|(node, _)| !now.contains(node.as_str()));
+        let (nodes, removals) = before.fold((0, 0), |(nodes, sum), (_, (_, count))| (nodes + 1, sum + count));
+        if nodes + now.len() > 1 { removals } else { 0 }
+    }
 }
 
 /// What was taken away lately.
@@ -114,7 +167,7 @@ impl Engine {
         if std::mem::take(&mut self.brake.recount) && self.brake.on {
             // Other documents: what is held back may be declared again. Every node counts anew, and nothing is taken away
             // before that is done.
-            self.brake.on = false;
+            self.brake.release();
             self.state.all_dirty();
             self.state.dirty.extend(self.round.give_up());
         }
@@ -132,7 +185,7 @@ impl Engine {
         };
         for planned in self.planned(&nodes, &settings, Some(&prospects)) {
             if let Some((_, removals)) = prospects.0.get_mut(&planned.node) {
-                *removals = planned.unexplained_removals;
+                *removals = planned.removals;
             }
         }
         self.brake.prospects = prospects;
@@ -148,7 +201,9 @@ impl Engine {
         if removed == 0 {
             return false;
         }
-        let lately = self.brake.ledger.lately(Instant::now());
+        let now = Instant::now();
+        self.brake.asked.forget(now);
+        let lately = self.brake.ledger.lately(now) + self.brake.asked.lately(self.round.asked());
         let brake = Brake {
             removed: removed + lately,
             owned: self.owned_labels() + lately,
@@ -162,6 +217,26 @@ impl Engine {
             self.brake.on = true;
         }
         self.brake.on
+    }
+
+    /// The one node that does not count, because a person touched it and nobody touched another one lately.
+    pub(super) fn exempt(&mut self, planned: &[Planned]) -> Option<String> {
+        self.brake.asked.forget(Instant::now());
+        let now = planned
+            .iter()
+            .filter(|planned| planned.asked && planned.removals > 0 && !self.brake.among_many.contains(&planned.node));
+        let now = now.map(|planned| planned.node.as_str());
+        let before = self.brake.asked.0.keys().map(String::as_str);
+        let all: BTreeSet<&str> = now.clone().chain(self.round.asked()).chain(before).collect();
+        (all.len() <= 1).then(|| now.last().map(str::to_owned)).flatten()
+    }
+
+    /// Releases the brake when there is nothing left to hold back.
+    pub(super) fn release_brake(&mut self) {
+        let idle = self.state.dirty.is_empty() && self.round.is_empty() && self.busy.is_empty();
+        if self.brake.on && idle && self.held.is_empty() && self.open_prospects().1 == 0 {
+            self.brake.release();
+        }
     }
 
     /// The nodes whose Berths are yet to change, and how many labels that takes away in all.

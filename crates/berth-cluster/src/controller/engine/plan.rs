@@ -14,7 +14,7 @@ use super::{
 };
 use crate::controller::writer::Work;
 use berth_decide::{
-    Answer, Decision, Definitions, NodeView, Pin, Question, Settings, Subject, decide, made_by, names, pin,
+    Answer, Decision, Definitions, NodeView, Pin, Question, Settings, Subject, decide, is_in_place, made_by, names, pin,
 };
 use berth_resources::{Berth, BerthStatus};
 
@@ -33,7 +33,10 @@ pub(super) struct Planned {
     pub(super) node: String,
     pub(super) conflicts: usize,
     pub(super) wake_after: Option<Duration>,
-    pub(super) unexplained_removals: usize,
+    /// Labels that go, or would go if they were not held back.
+    pub(super) removals: usize,
+    /// A person asked for that by touching this very Node or Berth.
+    pub(super) asked: bool,
     pub(super) held_removals: usize,
     pub(super) work: Vec<Work>,
 }
@@ -61,19 +64,26 @@ impl Engine {
             self.state.gone.remove(name);
             self.conflicts.remove(name);
             self.held.remove(name);
+            self.witnessed.remove(name);
             self.own_labels.forget(name);
             if !self.state.nodes.contains_key(name) {
                 self.failures.remove(&Key::Node(name.clone()));
             }
             self.adopt(name);
         }
-        for planned in self.plan(&reserved, &settings) {
-            let may_be_done = if self.brake.on {
-                Some(planned)
-            } else {
-                self.round.withhold(planned)
+        let mut planned = self.plan(&reserved, &settings);
+        let exempt = self.exempt(&planned);
+        if let Some(name) = exempt.as_ref().filter(|_| self.brake.on) {
+            planned.retain(|planned| planned.node != *name);
+            let free = Settings {
+                hold_removals: false,
+                ..settings
             };
-            if let Some(planned) = may_be_done {
+            planned.extend(self.plan(std::slice::from_ref(name), &free));
+        }
+        for planned in planned {
+            let counts = !self.brake.on && exempt.as_ref() != Some(&planned.node);
+            if let Some(planned) = self.round.withhold(planned, counts) {
                 self.enqueue(planned);
             }
         }
@@ -94,6 +104,7 @@ impl Engine {
                 self.enqueue(planned);
             }
         }
+        self.release_brake();
     }
 
     /// The nodes to look at now. When they are many, they are put into the round.
@@ -138,6 +149,7 @@ impl Engine {
     ) -> Vec<Planned> {
         let mut planned = Vec::with_capacity(names.len());
         for names in names.chunks(PART) {
+            self.witness(names);
             let mut items: Vec<Item> = names.iter().filter_map(|name| self.item(name, prospects)).collect();
             let answers = resolve(&mut self.definitions, &mut items, &self.state.gone);
             for (item, answer) in items.iter().zip(&answers).filter(|_| prospects.is_none()) {
@@ -151,6 +163,20 @@ impl Engine {
         planned
     }
 
+    /// Takes note of the Nodes that are in their places.
+    fn witness(&mut self, names: &[String]) {
+        for name in names {
+            let berth = self.state.berths.of(name).into_iter().next();
+            let node = self.state.nodes.get(name);
+            if berth
+                .zip(node)
+                .is_some_and(|(berth, node)| is_in_place(&self.definitions, berth, node))
+            {
+                self.witnessed.insert(name.clone());
+            }
+        }
+    }
+
     fn item(&self, name: &str, prospects: Option<&Prospects>) -> Option<Item> {
         let mut berths = self.state.berths.of(name).into_iter();
         let mut berth = berths.next()?.clone();
@@ -162,6 +188,7 @@ impl Engine {
             &self.definitions,
             &berth,
             live.as_ref().or_else(|| self.state.gone.get(name)),
+            self.witnessed.contains(name),
         );
         Some(Item {
             requested: live.is_none() && self.state.is_requested(name, (self.options.clock)()),
@@ -173,8 +200,7 @@ impl Engine {
     }
 
     fn enqueue(&mut self, planned: Planned) {
-        let removals = planned.unexplained_removals.saturating_sub(planned.held_removals);
-        self.brake.ledger.note(removals, tokio::time::Instant::now());
+        self.brake.note(&planned, tokio::time::Instant::now());
         let name = planned.node;
         self.state.gone.remove(&name);
         match planned.conflicts {
@@ -204,7 +230,8 @@ impl Item {
             node: self.berth.node_name(),
             conflicts: decision.conflicts,
             wake_after: decision.wake_after,
-            unexplained_removals: decision.unexplained_removals,
+            removals: decision.removals,
+            asked: decision.asked,
             held_removals: decision.held_removals,
             work: Vec::new(),
         };
@@ -321,17 +348,22 @@ fn decide_all(
     without_documents: bool,
 ) -> Vec<Decision> {
     let decisions = items.iter().zip(answers).map(|(item, answer)| {
-        let by_documents = made_by(&item.berth) == Some(names::BY_DOCUMENTS);
-        let settings = &Settings {
-            hold_removals: settings.hold_removals || (without_documents && by_documents),
-            ..*settings
-        };
         let subject = Subject {
             berth: &item.berth,
             node: item.live.as_ref(),
             requested: item.requested,
             duplicate_of: None,
         };
+        if without_documents && made_by(&item.berth) == Some(names::BY_DOCUMENTS) {
+            let held = Settings {
+                hold_removals: true,
+                ..*settings
+            };
+            let decision = decide(definitions, subject, &item.pin, answer, &held);
+            if !decision.asked {
+                return decision;
+            }
+        }
         decide(definitions, subject, &item.pin, answer, settings)
     });
     decisions.collect()

@@ -62,9 +62,10 @@ impl Round {
         part
     }
 
-    /// Takes a plan, and gives back what may be done at once. A newer plan for a node takes the place of the one before.
-    pub(super) fn withhold(&mut self, planned: Planned) -> Option<Planned> {
-        if planned.unexplained_removals == 0 {
+    /// Takes a plan, and gives back what may be done at once: what takes nothing away, or does not count. A newer plan for a
+    /// node takes the place of the one before.
+    pub(super) fn withhold(&mut self, planned: Planned, counts: bool) -> Option<Planned> {
+        if planned.removals == 0 || !counts {
             self.withheld.remove(&planned.node);
             return Some(planned);
         }
@@ -72,10 +73,16 @@ impl Round {
         None
     }
 
-    /// How many labels of some nodes would go that nobody asked for by touching the very node.
+    /// How many labels of some nodes would go.
     pub(super) fn removals(&self, counts: impl Fn(&str) -> bool) -> usize {
         let withheld = self.withheld.iter().filter(|(node, _)| counts(node));
-        withheld.map(|(_, planned)| planned.unexplained_removals).sum()
+        withheld.map(|(_, planned)| planned.removals).sum()
+    }
+
+    /// The nodes whose plans are withheld and that persons asked for.
+    pub(super) fn asked(&self) -> impl Iterator<Item = &str> {
+        let asked = self.withheld.values().filter(|planned| planned.asked);
+        asked.map(|planned| planned.node.as_str())
     }
 
     /// The plans that waited for the end.
@@ -99,7 +106,8 @@ mod tests {
             node: node.to_owned(),
             conflicts: 0,
             wake_after: None,
-            unexplained_removals: removals,
+            removals,
+            asked: false,
             held_removals: 0,
             work: Vec::new(),
         }
@@ -125,12 +133,13 @@ mod tests {
     fn removals_wait_for_the_end_and_are_counted_together() {
         let mut round = Round::default();
         round.add("c".to_owned(), false);
-        assert!(round.withhold(planned("a", 2)).is_none());
-        assert!(round.withhold(planned("b", 3)).is_none());
-        assert!(round.withhold(planned("d", 0)).is_some(), "nothing goes there");
+        assert!(round.withhold(planned("a", 2), true).is_none());
+        assert!(round.withhold(planned("b", 3), true).is_none());
+        assert!(round.withhold(planned("d", 0), true).is_some(), "nothing goes there");
+        assert!(round.withhold(planned("e", 7), false).is_some(), "it does not count");
         assert_eq!(round.removals(|_| true), 5);
         assert_eq!(round.removals(|node| node != "a"), 3);
-        assert!(round.withhold(planned("a", 0)).is_some(), "a newer plan counts");
+        assert!(round.withhold(planned("a", 0), true).is_some(), "a newer plan counts");
         assert_eq!(round.removals(|_| true), 3);
         assert!(round.has("b") && !round.has("a"));
         assert_eq!(round.len(), 2);

@@ -1,6 +1,7 @@
 //! Tests of the engine without a cluster: what it decides is carried out by a few lines, and nothing is ever sent.
 
 mod brake;
+mod causes;
 
 use std::collections::BTreeMap;
 

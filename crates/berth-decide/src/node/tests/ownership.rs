@@ -56,6 +56,7 @@ impl World {
     /// or changed.
     fn settle_honestly(&mut self, written: &mut BTreeSet<(String, String)>) {
         for _ in 0..10 {
+            self.look();
             let decision = self.decide();
             let changed = decision.node.is_some() || decision.status_patch(&self.berth).is_some();
             if !changed {

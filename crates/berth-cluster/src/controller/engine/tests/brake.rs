@@ -2,14 +2,14 @@
 
 use proptest::{collection::vec, prelude::*, sample::Index};
 
-use super::{super::brake::Ledger, *};
+use super::{super::brake::BrakeState, *};
 
 /// Nodes of the cluster.
-const NODES: usize = 24;
+pub(super) const NODES: usize = 24;
 /// Labels that the documents give each of them.
-const LABELS: usize = 3;
+pub(super) const LABELS: usize = 3;
 
-fn berth_document(index: usize, pool: &str, labels: usize) -> Value {
+pub(super) fn berth_document(index: usize, pool: &str, labels: usize) -> Value {
     let labels: BTreeMap<String, String> = (0..labels)
         .map(|label| (format!("example.com/l{label}"), "1".to_owned()))
         .collect();
@@ -62,7 +62,7 @@ fn fate() -> impl Strategy<Value = Fate> {
 }
 
 /// A cluster whose Berths come from documents, and where all is done.
-fn documented() -> Engine {
+pub(super) fn documented() -> Engine {
     let service = tower::service_fn(|_: Request<Body>| async {
         std::future::pending::<Result<Response<Body>, tower::BoxError>>().await
     });
@@ -94,7 +94,7 @@ impl Engine {
         self.reserve();
     }
 
-    fn owned(&self) -> usize {
+    pub(super) fn owned(&self) -> usize {
         let labels = self
             .state
             .nodes
@@ -104,7 +104,7 @@ impl Engine {
     }
 
     /// Labels of the documents and of the worker pool that are on Nodes.
-    fn labels(&self) -> usize {
+    pub(super) fn labels(&self) -> usize {
         let ours = |key: &&String| key.starts_with("example.com/") || key.ends_with("/worker");
         let nodes = self.state.nodes.values();
         nodes.map(|node| node.labels.keys().filter(ours).count()).sum()
@@ -137,9 +137,10 @@ impl Engine {
     }
 
     /// Another replica takes over, which knows only what is in the cluster.
-    fn successor(&mut self) {
-        self.brake.on = false;
-        self.brake.ledger = Ledger::default();
+    pub(super) fn successor(&mut self) {
+        self.brake = BrakeState::default();
+        self.witnessed.clear();
+        self.held.clear();
         for job in std::mem::take(&mut self.jobs) {
             if let Key::Node(name) = job.key {
                 self.is_free(&name);
