@@ -300,7 +300,8 @@ fn of_machine(
     }
     if places.is_alive(node) {
         return deny(format!(
-            "node {node} is Ready, so another machine has its place; shut it down before another one joins as {node}"
+            "the kubelet of node {node} is alive, so another machine has its place; shut it down before another one joins \
+             as {node}"
         ));
     }
     CertificateDecision::Approve {

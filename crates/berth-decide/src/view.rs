@@ -39,6 +39,9 @@ pub struct NodeView {
     pub mac_address: Option<String>,
     /// Whether a kubelet has reported its version, and so runs or ran on this very object.
     pub has_kubelet: bool,
+    /// Whether its kubelet is alive: it says that the Node is Ready or that it is not. When it stops saying so, the node
+    /// controller writes that it is unknown.
+    pub reports: bool,
 }
 
 impl From<Node> for NodeView {
@@ -47,6 +50,11 @@ impl From<Node> for NodeView {
         let spec = node.spec.unwrap_or_default();
         let status = node.status.unwrap_or_default();
         let conditions = conditions(&status);
+        let reports = status
+            .conditions
+            .iter()
+            .flatten()
+            .any(|condition| condition.type_ == "Ready" && ["True", "False"].contains(&condition.status.as_str()));
         let info = status.node_info;
         let mac_address = metadata.annotations.as_ref().and_then(gateway_mac);
         let kept = |key: &String| key.starts_with("berth.dev/") || key.starts_with(names::MACHINE_CONFIG_PREFIX);
@@ -67,6 +75,7 @@ impl From<Node> for NodeView {
             taints: spec.taints.unwrap_or_default(),
             unschedulable: spec.unschedulable.unwrap_or_default(),
             conditions,
+            reports,
             provider_id: spec.provider_id,
             system_uuid: info
                 .as_ref()

@@ -298,8 +298,7 @@ impl Places for State {
     }
 
     fn is_alive(&self, node: &str) -> bool {
-        let node = self.nodes.get(node);
-        node.is_some_and(|node| node.has_kubelet && node.conditions.ready == Some(true))
+        self.nodes.get(node).is_some_and(|node| node.reports)
     }
 
     fn binding(&self, token: &str) -> Option<&Binding> {

@@ -171,7 +171,7 @@ fn nobody_joins_in_the_place_of_a_machine_that_is_alive() {
     site.alive.push("w1");
     assert!(
         site.denied(&of_machine("system:node:w1", "aaaaaa"))
-            .contains("node w1 is Ready")
+            .contains("the kubelet of node w1 is alive")
     );
     let renewed = request("system:node:w1", "system:node:w1", NODES_GROUP);
     assert!(matches!(site.decide(&renewed), CertificateDecision::Approve { .. }));

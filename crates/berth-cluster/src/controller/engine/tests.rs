@@ -449,15 +449,28 @@ async fn what_is_left_alone_is_looked_at_again_only_when_something_changes() {
     assert!(engine.jobs.is_empty(), "the other one has nothing to do with it");
 }
 
+/// A kubelet whose network is not up yet reports that it is not ready, and is as alive as one that is.
 #[tokio::test]
-async fn the_place_of_a_node_that_is_ready_is_not_given_away() {
-    for (ready, denied) in [(Some(true), true), (Some(false), false), (None, false)] {
+async fn the_place_of_a_node_whose_kubelet_is_alive_is_not_given_away() {
+    for (ready, denied) in [
+        (Some("True"), true),
+        (Some("False"), true),
+        (Some("Unknown"), false),
+        (None, false),
+    ] {
         let mut engine = settled();
         engine.options.approve = true;
-        let mut node = engine.state.nodes["n001-infra"].clone();
-        node.conditions.ready = ready;
-        node.resource_version = "2".to_owned();
-        engine.state.apply(Change::Nodes(Seen::One(node)));
+        let before = engine.state.nodes["n001-infra"].clone();
+        let conditions = ready.map(|ready| json!([{"type": "Ready", "status": ready}]));
+        let node: k8s_openapi::api::core::v1::Node = serde_json::from_value(json!({
+            "metadata": {
+                "name": before.name, "uid": before.uid, "resourceVersion": "2",
+                "labels": before.labels, "annotations": before.annotations,
+            },
+            "status": {"nodeInfo": null, "conditions": conditions},
+        }))
+        .unwrap();
+        engine.state.apply(Change::Nodes(Seen::One(NodeView::from(node))));
         engine.state.apply(token_for("n001-infra"));
         engine
             .state
