@@ -98,6 +98,7 @@ mod tests {
     use http::Response;
     use kube::Client;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio_util::task::AbortOnDropHandle;
 
     use super::*;
 
@@ -106,7 +107,8 @@ mod tests {
         let silent = tower::service_fn(|_: http::Request<kube::client::Body>| async {
             Err::<Response<kube::client::Body>, _>(std::io::Error::other("nobody is there"))
         });
-        let webhook = Webhook::start(&Client::new(silent, "default"), Flavour::Upstream);
+        let (webhook, watching) = Webhook::new(&Client::new(silent, "default"), Flavour::Upstream);
+        let _watching = AbortOnDropHandle::new(tokio::spawn(watching));
         let (mut client, server) = tokio::io::duplex(64 << 10);
         let peer = SocketAddr::from(([192, 0, 2, 1], 1));
         tokio::spawn(serve_stream(server, peer, webhook, Webhook::limits()));
@@ -117,6 +119,22 @@ mod tests {
         let mut answer = String::new();
         let _ = client.read_to_string(&mut answer).await;
         answer
+    }
+
+    /// Whoever runs the watches gets to know, and ends the program.
+    #[tokio::test]
+    async fn watches_of_the_webhook_that_panic_are_not_hidden() {
+        type Answer = Result<Response<kube::client::Body>, tower::BoxError>;
+        let broken = tower::service_fn(|_: http::Request<kube::client::Body>| {
+            futures::future::lazy(|_| -> Answer { panic!("as a test does") })
+        });
+        let (webhook, watching) = Webhook::new(&Client::new(broken, "default"), Flavour::Upstream);
+        let ended = tokio::spawn(watching).await;
+        assert!(ended.is_err_and(|error| error.is_panic()));
+        let review = br#"{"request": {"kind": {"group": "", "kind": "Node"}, "object": {},
+            "userInfo": {"groups": ["system:nodes"]}}}"#;
+        let answer = webhook.answer("/admission/validate", review).await;
+        assert!(answer.is_err(), "nothing is answered without them");
     }
 
     #[tokio::test]

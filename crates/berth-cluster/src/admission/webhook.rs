@@ -1,6 +1,6 @@
 //! The webhook: keeps what reviews depend on, and answers them.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::Future, time::Duration};
 
 use berth_labels::Flavour;
 use futures::StreamExt as _;
@@ -17,7 +17,6 @@ use kube::{
 use serde_json::Value;
 use thiserror::Error;
 use tokio::{sync::watch, time::timeout};
-use tokio_util::task::AbortOnDropHandle;
 use tracing::{debug, warn};
 
 use super::{Claim, Endpoint, World, review};
@@ -62,8 +61,6 @@ pub struct Webhook {
     recorder: Recorder,
     documents: watch::Receiver<Snapshot>,
     berths: Store<Berth>,
-    /// Ends with the last one who answers.
-    watching: Arc<AbortOnDropHandle<()>>,
 }
 
 impl std::fmt::Debug for Webhook {
@@ -75,8 +72,9 @@ impl std::fmt::Debug for Webhook {
 }
 
 impl Webhook {
-    /// A webhook for this cluster. It begins to watch at once, and answers when it has seen everything.
-    pub fn start(client: &Client, flavour: Flavour) -> Self {
+    /// A webhook for this cluster, and what watches for it. It answers while that runs, when it has seen everything. Should
+    /// the watches panic, the program must end: the answers would be of yesterday.
+    pub fn new(client: &Client, flavour: Flavour) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let reporter = Reporter {
             controller: "berth-admission".to_owned(),
             instance: None,
@@ -94,16 +92,16 @@ impl Webhook {
             }
             futures::future::ready(())
         });
-        let watching = tokio::spawn(async move {
+        let watching = async move {
             futures::join!(following, reflecting);
-        });
-        Self {
+        };
+        let webhook = Self {
             flavour,
             recorder: Recorder::new(client.clone(), reporter),
             documents,
             berths,
-            watching: Arc::new(AbortOnDropHandle::new(watching)),
-        }
+        };
+        (webhook, watching)
     }
 
     /// Answers the body of a request with the body of the reply.
@@ -140,7 +138,7 @@ impl Webhook {
             "MachineConfig" | "KubeletConfig" | "MachineConfigPool" => &[NODES, CONFIGS].concat(),
             _ => return Some(world),
         };
-        if self.watching.is_finished() {
+        if self.documents.has_changed().is_err() {
             return None;
         }
         if kinds != NODES {

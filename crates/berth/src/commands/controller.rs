@@ -24,6 +24,7 @@ use crate::{
     cluster::unreachable,
     exit::Exit,
     failure::Failure,
+    vital,
 };
 
 /// How often the leader renews its lease, as a share of the lease's duration.
@@ -46,13 +47,14 @@ pub(crate) fn run(args: &ControllerArgs) -> Result<Exit, Failure> {
         options.documents = documents(args).await?;
         let serving = match (args.admission_listen, &args.tls_cert, &args.tls_key) {
             (Some(address), Some(certificate), Some(key)) => {
-                let reviewer = Webhook::start(&client, options.flavour);
+                let (reviewer, watching) = Webhook::new(&client, options.flavour);
                 let tls = TlsOptions {
                     client_ca: args.admission_client_ca.clone(),
                     ..TlsOptions::new(address, certificate, key)
                 };
                 let server = webhook(reviewer, tls, &args.limits).await?;
-                Some(tokio::spawn(server.run(shutdown.clone().cancelled_owned())))
+                vital::spawn("webhook watches", watching);
+                Some(vital::spawn("webhook", server.run(shutdown.clone().cancelled_owned())))
             }
             _ => None,
         };
@@ -118,7 +120,7 @@ fn end_on_signal(shutdown: &CancellationToken) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let shutdown = shutdown.clone();
-    tokio::spawn(async move {
+    vital::spawn("signals", async move {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}

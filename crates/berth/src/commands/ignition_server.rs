@@ -29,6 +29,7 @@ use crate::{
     failure::{Chain, Failure},
     findings,
     output::Printer,
+    vital,
 };
 
 /// How often to look whether a file of the site changed. Looking is cheap: nothing is read unless one did.
@@ -149,7 +150,7 @@ impl Ready {
             announcements,
         } = self;
         if let Some(announcements) = announcements {
-            tokio::spawn(announcements.connect().await?);
+            vital::spawn("announcements", announcements.connect().await?);
         }
         match &mut source {
             Source::Folder(_) => say_what_is_served(&handle, "serving the site"),
@@ -215,7 +216,7 @@ async fn serve(ready: Ready) -> Result<(), Failure> {
     // Before the listeners, so that nobody can tell a server to stop before it would hear it.
     let stop = stop_signal().map_err(Failure::Runtime)?;
     let (server, follow) = ready.listen().await?;
-    let follow = tokio::spawn(follow);
+    let follow = vital::spawn("documents", follow);
     server.run(stop).await;
     follow.abort();
     tracing::info!("stopped");

@@ -152,7 +152,9 @@ async fn reviews(args: &ServeArgs) -> Result<Option<Server>, Failure> {
         client_ca: args.admission_client_ca.clone(),
         ..TlsOptions::new(address, certificate, key)
     };
-    let server = webhook(Webhook::start(&client, flavour), tls, &args.ignition.limits).await?;
+    let (reviewer, watching) = Webhook::new(&client, flavour);
+    let server = webhook(reviewer, tls, &args.ignition.limits).await?;
+    vital::spawn("webhook watches", watching);
     Ok(Some(server))
 }
 
@@ -344,7 +346,7 @@ async fn serve(api: Option<ServedApi>, ignition: Option<Ready>, reviews: Option<
         Some(ready) => {
             let (server, follow) = ready.listen().await?;
             servers.push(server);
-            Some(tokio::spawn(follow))
+            Some(vital::spawn("documents", follow))
         }
     };
     let (tell, told) = watch::channel(false);
@@ -352,9 +354,12 @@ async fn serve(api: Option<ServedApi>, ignition: Option<Ready>, reviews: Option<
         .into_iter()
         .map(|server| {
             let mut told = told.clone();
-            tokio::spawn(server.run(async move {
-                let _ = told.wait_for(|stopped| *stopped).await;
-            }))
+            vital::spawn(
+                "server",
+                server.run(async move {
+                    let _ = told.wait_for(|stopped| *stopped).await;
+                }),
+            )
         })
         .collect();
     stop.await;

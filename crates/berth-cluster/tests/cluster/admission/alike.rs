@@ -13,6 +13,7 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::support::{Cluster, from_json};
 
@@ -213,7 +214,8 @@ async fn prepare(cluster: &Cluster) {
 
 pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
     prepare(cluster).await;
-    let webhook = Webhook::start(&cluster.client, Flavour::Upstream);
+    let (webhook, watching) = Webhook::new(&cluster.client, Flavour::Upstream);
+    let _watching = AbortOnDropHandle::new(tokio::spawn(watching));
     let claims = [
         json!({}),
         json!({"example.com/tier": "gold"}),

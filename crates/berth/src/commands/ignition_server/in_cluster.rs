@@ -14,6 +14,7 @@ use crate::{
     args::IgnitionServerOptions,
     cluster::{unanswered, unreachable},
     failure::Failure,
+    vital,
 };
 
 /// How long to wait for changes that belong together, so that they give one rendered config.
@@ -49,7 +50,7 @@ impl ClusterSource {
         // Asked for once, because a watch that is refused tries again for ever without a word to the caller.
         list_documents(&client, DocumentKind::SITE).await.map_err(unanswered)?;
         let (mut following, work) = follow_documents(&client, DocumentKind::SITE);
-        tokio::spawn(work);
+        vital::spawn("watches", work);
         // The other end lives as long as its task.
         let _ = following.wait_for(Snapshot::is_complete).await;
         let read = self.read(following.borrow_and_update().clone()).await;
