@@ -12,6 +12,7 @@
 mod cel;
 mod pattern;
 mod policy;
+mod request;
 mod review;
 mod rules;
 mod serve;
@@ -19,6 +20,7 @@ mod webhook;
 
 pub use policy::{CLAIMS_POLICY, LABELS_POLICY, Policies, ROSTER, all_names, policies, roster};
 pub(crate) use policy::{label_text, labels_of_kubelets, labels_of_pools};
+pub use request::Review;
 pub use review::{Claim, Endpoint, Outcome, World, review};
 pub use webhook::{MUTATE_PATH, VALIDATE_PATH, Webhook, WebhookError};
 

@@ -195,9 +195,9 @@ impl Snapshot {
     }
 
     /// The documents of one kind.
-    pub(crate) fn of(&self, kind: DocumentKind) -> impl Iterator<Item = &Value> {
+    pub(crate) fn of(&self, kind: DocumentKind) -> impl Iterator<Item = Arc<Value>> {
         let objects = self.objects.iter().filter(move |((of, _), _)| *of == kind);
-        objects.map(|(_, value)| &**value)
+        objects.map(|(_, value)| Arc::clone(value))
     }
 
     /// Whether both have the same documents.

@@ -29,6 +29,10 @@ pub(super) const BUILT_IN_POOLS: [&str; 3] = ["master", "control-plane", "arbite
 /// What the annotations begin with that are not a kubelet's to write.
 pub(super) const ANNOTATIONS: &str = "berth.dev/";
 
+/// So many labels a Node of a kubelet may have. Real ones have some dozens; with more of them judging would cost more than
+/// the API server allows.
+pub(super) const MOST_LABELS: usize = 1000;
+
 /// What a cluster's policies should be.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policies {

@@ -1,15 +1,16 @@
 //! The webhook's answers: pure functions from a review and what is known to the reply.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use berth_documents::Severity;
 use berth_labels::{Flavour, Route, routes};
-use k8s_openapi::{ByteString, api::core::v1::Node};
+use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
 use super::{
     cel::pointer,
-    policy::{ANNOTATION_REFUSAL, ANNOTATIONS, BASE_POOL, BUILT_IN_POOLS, label_text, labels_of_pools},
+    policy::{ANNOTATION_REFUSAL, BASE_POOL, BUILT_IN_POOLS, label_text, labels_of_pools},
+    request::{NodeRequest, Review, Subject},
 };
 use berth_decide::{Answer, Definitions, Finding, NodeView, Question, is_changed, names, validate, validate_among};
 use berth_resources::Berth;
@@ -28,7 +29,7 @@ pub enum Endpoint {
 pub struct World {
     /// Pools, and what else the answer depends on: rules for a Node, machine configs and kubelet configs for one of these or
     /// for a pool.
-    pub definitions: Vec<Value>,
+    pub definitions: Vec<Arc<Value>>,
     /// The Berth of the Node in question.
     pub berth: Option<Box<Berth>>,
     /// Whose kubelet and API server rules hold.
@@ -82,48 +83,37 @@ pub struct Outcome {
     pub claim: Option<Claim>,
 }
 
-/// Answers a review. What is no review, or about something else, is let in unchanged.
-pub fn review(review: &Value, endpoint: Endpoint, world: &World) -> Outcome {
-    let request = review.get("request").unwrap_or(&Value::Null);
-    let text = |pointer: &str| request.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let mut reply = Reply::new(text("/uid"));
-    let deleted = text("/operation") == "DELETE";
-    let object = request.get("object").unwrap_or(&Value::Null);
-    let before = request.get("oldObject").filter(|before| before.is_object());
-    let judged = endpoint == Endpoint::Validate && !deleted && before.is_none_or(|before| is_changed(before, object));
-    let claim = match (text("/kind/group"), text("/kind/kind")) {
-        ("", "Node") if is_kubelet(request) && !deleted => node(request, endpoint, world, &mut reply),
-        ("berth.dev", "Berth" | "LabelRule") if judged => {
-            reply.judge(&validate(object));
-            None
-        }
-        ("machineconfiguration.openshift.io", "MachineConfig" | "KubeletConfig" | "MachineConfigPool") if judged => {
-            reply.judge(&validate_among(&world.definitions, object, before, world.flavour));
-            None
-        }
-        _ => None,
+/// Answers a review. What is about something else is let in unchanged; what should be judged and cannot be read is not.
+pub fn review(review: &Review, endpoint: Endpoint, world: &World) -> Outcome {
+    let mut reply = Reply::new(&review.uid);
+    let judged = |object: &Value, before: &Option<Value>| {
+        endpoint == Endpoint::Validate && before.as_ref().is_none_or(|before| is_changed(before, object))
     };
+    let mut claim = None;
+    match &review.subject {
+        Subject::Node(request) => claim = node(request, endpoint, world, &mut reply),
+        Subject::Own(object, before) if judged(object, before) => reply.judge(&validate(object)),
+        Subject::Config(object, before) if judged(object, before) => {
+            let others = world.definitions.iter().map(|object| &**object);
+            reply.judge(&validate_among(others, object, before.as_ref(), world.flavour));
+        }
+        Subject::Unreadable(why) if endpoint == Endpoint::Validate => {
+            reply.refuse(422, "Invalid", &format!("the object cannot be read: {why}"));
+        }
+        Subject::Own(..) | Subject::Config(..) | Subject::Unreadable(_) | Subject::Other => {}
+    }
     Outcome {
         response: reply.finish(),
         claim,
     }
 }
 
-fn is_kubelet(request: &Value) -> bool {
-    let groups = request.pointer("/userInfo/groups").and_then(Value::as_array);
-    groups.is_some_and(|groups| groups.iter().any(|group| group == "system:nodes"))
-}
-
-fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -> Option<Claim> {
-    let object = request.get("object").unwrap_or(&Value::Null);
-    let Ok(node) = serde_json::from_value::<Node>(object.clone()) else {
-        return None;
-    };
-    let view = NodeView::from(node);
-    let before = texts(request, "/oldObject/metadata/labels");
+fn node(request: &NodeRequest, endpoint: Endpoint, world: &World, reply: &mut Reply) -> Option<Claim> {
+    let NodeRequest { name, creates, .. } = request;
+    let before = &request.labels_before;
     // What the kubelet brings along is its claim, and no ground for the answer.
     let stranger = NodeView {
-        name: view.name.clone(),
+        name: name.clone(),
         ..NodeView::default()
     };
     let holds = |berth: &&Berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none();
@@ -134,12 +124,13 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
             && object.pointer("/spec/admission") == Some(&json!("never"))
             && object.pointer("/spec/pool").is_none()
     };
-    let mut definitions = Definitions::new(world.definitions.iter().filter(|object| !waits(object)), world.flavour);
+    let objects = world.definitions.iter().map(|object| &**object);
+    let mut definitions = Definitions::new(objects.filter(|object| !waits(object)), world.flavour);
     let known = berth
         .and_then(|berth| berth.status.as_ref())
         .and_then(|status| status.pool.clone());
     let question = Question {
-        node: &view.name,
+        node: name,
         berth,
         pin: known.as_deref().map(Some),
         live: berth.is_none().then_some(&stranger),
@@ -152,13 +143,12 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
     // A rule that cannot say one of its labels for a stranger still gives the others, as in the policies. Of a Berth with a
     // mistake nothing is applied, here as elsewhere.
     let sound = berth.is_none() || answer.error().is_none();
-    let creates = request.get("operation") == Some(&json!("CREATE"));
-    let given = if creates && sound {
+    let given = if *creates && sound {
         given(&answer, berth, world.flavour)
     } else {
         BTreeMap::new()
     };
-    let mut claimed = view.labels.clone();
+    let mut claimed = request.labels.clone().unwrap_or_default();
     if berth.is_none() {
         // What rules say takes the place of what a stranger claims.
         claimed.extend(
@@ -173,17 +163,17 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
     };
     let claim = claim(
         &definitions,
-        &view.name,
+        name,
         &claimed,
-        &before,
+        before,
         place.clone(),
         found,
         berth.is_some(),
     )
     .or_else(|| {
-        let taken = berth.and_then(|_| taken(&definitions, &claimed, &before, place.as_deref(), declared))?;
+        let taken = berth.and_then(|_| taken(&definitions, &claimed, before, place.as_deref(), declared))?;
         Some(Claim {
-            node: view.name.clone(),
+            node: name.clone(),
             pool: taken.1,
             label: Some(taken.0),
             place,
@@ -191,12 +181,13 @@ fn node(request: &Value, endpoint: Endpoint, world: &World, reply: &mut Reply) -
     });
     match (endpoint, &claim) {
         (Endpoint::Validate, Some(claim)) => reply.refuse(403, "Forbidden", &claim.message()),
-        (Endpoint::Validate, None) if writes_notes(request) => {
-            reply.refuse(403, "Forbidden", &format!("node {}{ANNOTATION_REFUSAL}", view.name));
+        // Whether it adds, changes or removes what Berth notes on its Node.
+        (Endpoint::Validate, None) if request.notes != request.notes_before => {
+            reply.refuse(403, "Forbidden", &format!("node {name}{ANNOTATION_REFUSAL}"));
         }
-        (Endpoint::Mutate, None) if creates && sound => {
+        (Endpoint::Mutate, None) if *creates && sound => {
             let mut changes = Vec::new();
-            if object.pointer("/metadata/labels").is_none() {
+            if request.labels.is_none() {
                 changes.push(json!({"op": "add", "path": "/metadata/labels", "value": {}}));
             }
             for (key, value) in given {
@@ -225,21 +216,6 @@ fn given<'a>(answer: &'a Answer, berth: Option<&Berth>, flavour: Flavour) -> BTr
             && !unwanted
     });
     labels.map(|(key, value)| (key.as_str(), value.as_str())).collect()
-}
-
-fn texts(request: &Value, pointer: &str) -> BTreeMap<String, String> {
-    let map = request.pointer(pointer).cloned().unwrap_or_default();
-    serde_json::from_value(map).unwrap_or_default()
-}
-
-/// Whether the kubelet adds, changes or removes what Berth notes on its Node.
-fn writes_notes(request: &Value) -> bool {
-    let ours = |pointer: &str| {
-        let mut notes = texts(request, pointer);
-        notes.retain(|key, _| key.starts_with(ANNOTATIONS));
-        notes
-    };
-    ours("/object/metadata/annotations") != ours("/oldObject/metadata/annotations")
 }
 
 /// The first label of another pool, and that pool, which a machine with a place takes though nobody declared it for it.

@@ -12,8 +12,8 @@ use hyper::{
 
 use super::Webhook;
 
-/// The most bytes of a review: two versions of an object, each as large as the API server takes.
-const BODY_BYTES: usize = 8 << 20;
+/// The most bytes of a review: two versions of an object. etcd takes one and a half megabytes for each.
+const BODY_BYTES: usize = 4 << 20;
 
 impl Webhook {
     /// How much API servers may ask for. Reviews of Nodes have some ten kilobytes; what all of them take stays far below the memory

@@ -1,9 +1,11 @@
 #![expect(clippy::needless_pass_by_value, reason = "tables of values read better")]
 
+use std::sync::Arc;
+
 use berth_labels::Flavour;
 use serde_json::{Value, json};
 
-use super::*;
+use super::{policy::MOST_LABELS, *};
 use berth_decide::Definitions;
 use berth_resources::Berth;
 
@@ -140,9 +142,18 @@ fn node_review(operation: &str, name: &str, labels: &Value, before: &Value) -> V
     }})
 }
 
+fn review(asked: &Value, endpoint: Endpoint, world: &World) -> Outcome {
+    let asked = Review::read(asked.to_string().as_bytes()).unwrap();
+    super::review(&asked, endpoint, world)
+}
+
+fn shared(objects: impl IntoIterator<Item = Value>) -> Vec<Arc<Value>> {
+    objects.into_iter().map(Arc::new).collect()
+}
+
 fn world(berth: Option<Value>) -> World {
     World {
-        definitions: objects(),
+        definitions: shared(objects()),
         berth: berth.map(|spec| Box::new(Berth::new("gold-1", serde_json::from_value(spec).unwrap()))),
         ..World::default()
     }
@@ -258,12 +269,12 @@ fn a_machine_with_a_place_takes_no_single_label_of_another_pool() {
             None => json!({}),
         };
         let world = World {
-            definitions: objects.clone(),
+            definitions: shared(objects.clone()),
             berth: (!berth.is_empty()).then(|| Box::new(Berth::new(name, serde_json::from_str(berth).unwrap()))),
             ..World::default()
         };
-        let review = node_review("UPDATE", name, &one(label), &one(before));
-        let outcome = super::review(&review, Endpoint::Validate, &world);
+        let asked = node_review("UPDATE", name, &one(label), &one(before));
+        let outcome = review(&asked, Endpoint::Validate, &world);
         outcome.claim.map(|claim| claim.message())
     };
     let infra = r#"{"pool": "infra"}"#;
@@ -310,7 +321,7 @@ fn built_in_pools_of_a_machine_that_nobody_reserved_are_not_berths_business() {
     let master = json!({"node-role.kubernetes.io/master": ""});
     let ask = |berth: Option<Value>| {
         let world = World {
-            definitions: objects.clone(),
+            definitions: shared(objects.clone()),
             berth: berth.map(|spec| Box::new(Berth::new("m1", serde_json::from_value(spec).unwrap()))),
             ..World::default()
         };
@@ -370,7 +381,7 @@ fn what_berth_notes_on_a_node_is_not_the_kubelets_to_write() {
 fn wrong_objects_are_kept_out_with_the_words_of_lint() {
     let ask = |kind: &str, group: &str, object: Value, configs: Vec<Value>| {
         let world = World {
-            definitions: [objects(), configs].concat(),
+            definitions: shared([objects(), configs].concat()),
             ..World::default()
         };
         let request = json!({"request": {"uid": "u", "operation": "CREATE", "kind": {"group": group, "kind": kind}, "object": object}});
@@ -426,7 +437,7 @@ fn what_keeps_the_nodes_of_a_pool_away_is_refused_wherever_it_comes_from() {
     };
     let ask = |object: &Value, before: Option<&Value>, others: &[Value]| {
         let world = World {
-            definitions: others.to_vec(),
+            definitions: shared(others.to_vec()),
             ..World::default()
         };
         let request = json!({"request": {
@@ -474,5 +485,58 @@ fn what_keeps_the_nodes_of_a_pool_away_is_refused_wherever_it_comes_from() {
         ask(&paused, Some(&own), &both),
     ] {
         assert_eq!(message, "");
+    }
+}
+
+#[test]
+fn a_node_is_judged_by_its_metadata_whatever_else_is_in_it() {
+    let refused = |change: &dyn Fn(&mut Value)| {
+        let mut asked = node_review("CREATE", "w1", &json!({"example.com/tier": "gold"}), &json!({}));
+        change(&mut asked["request"]);
+        let answer = review(&asked, Endpoint::Validate, &world(None)).response["response"].clone();
+        (
+            answer["allowed"] == false,
+            answer["status"]["message"].as_str().unwrap_or_default().to_owned(),
+        )
+    };
+    let claims = "claims the labels of pool gold";
+    for (what, change, message) in [
+        ("nothing", (|_| {}) as fn(&mut Value), claims),
+        (
+            "a strange spec",
+            |request| request["object"]["spec"] = json!([1]),
+            claims,
+        ),
+        (
+            "a strange status",
+            |request| request["object"]["status"] = json!({"conditions": 1}),
+            claims,
+        ),
+        (
+            "no time",
+            |request| request["object"]["metadata"]["creationTimestamp"] = json!("never"),
+            claims,
+        ),
+        (
+            "strange labels",
+            |request| request["object"]["metadata"]["labels"] = json!({"a": 1}),
+            "cannot be read",
+        ),
+        (
+            "strange metadata",
+            |request| request["object"]["metadata"] = json!("gold"),
+            "cannot be read",
+        ),
+        (
+            "too many labels",
+            |request| {
+                let labels = (0..=MOST_LABELS).map(|label| (format!("l{label}"), json!("")));
+                request["object"]["metadata"]["labels"] = labels.collect();
+            },
+            "more than 1000 entries",
+        ),
+    ] {
+        let (refused, said) = refused(&change);
+        assert!(refused && said.contains(message), "{what}: {said}");
     }
 }

@@ -14,12 +14,15 @@ use kube::{
         watcher::{self, watcher},
     },
 };
-use serde_json::Value;
 use thiserror::Error;
 use tokio::{sync::watch, time::timeout};
 use tracing::{debug, warn};
 
-use super::{Claim, Endpoint, World, review};
+use super::{
+    Claim, Endpoint, World,
+    request::{Review, Subject},
+    review,
+};
 use crate::documents::{DocumentKind, Snapshot, follow_documents};
 use berth_decide::names;
 use berth_resources::Berth;
@@ -111,32 +114,30 @@ impl Webhook {
             VALIDATE_PATH => Endpoint::Validate,
             _ => return Err(WebhookError::Path),
         };
-        let asked: Value = serde_json::from_slice(body).map_err(WebhookError::Body)?;
+        let asked = Review::read(body).map_err(WebhookError::Body)?;
         let world = timeout(PATIENCE, self.world(&asked))
             .await
             .ok()
             .flatten()
             .ok_or(WebhookError::NotReady)?;
         let outcome = review(&asked, endpoint, &world);
-        let dry_run = asked.pointer("/request/dryRun") == Some(&Value::Bool(true));
         // Told by the first of the two calls: after a refusal the second one may not come.
-        if let Some(claim) = outcome.claim.filter(|_| !dry_run) {
+        if let Some(claim) = outcome.claim.filter(|_| !asked.dry_run) {
             self.tell(&claim).await;
         }
         Ok(outcome.response.to_string().into_bytes())
     }
 
     /// What the answer depends on; `None` when nobody watches any more.
-    async fn world(&self, asked: &Value) -> Option<World> {
-        let text = |pointer: &str| asked.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    async fn world(&self, asked: &Review) -> Option<World> {
         let mut world = World {
             flavour: self.flavour,
             ..World::default()
         };
-        let kinds: &[DocumentKind] = match text("/request/kind/kind") {
-            "Node" => NODES,
-            "MachineConfig" | "KubeletConfig" | "MachineConfigPool" => &[NODES, CONFIGS].concat(),
-            _ => return Some(world),
+        let kinds: &[DocumentKind] = match &asked.subject {
+            Subject::Node(_) => NODES,
+            Subject::Config(..) => &[NODES, CONFIGS].concat(),
+            Subject::Own(..) | Subject::Unreadable(_) | Subject::Other => return Some(world),
         };
         if self.documents.has_changed().is_err() {
             return None;
@@ -147,12 +148,11 @@ impl Webhook {
         {
             let mut documents = self.documents.clone();
             let documents = documents.wait_for(Snapshot::is_complete).await.ok()?;
-            let objects = kinds.iter().flat_map(|kind| documents.of(*kind));
-            world.definitions = objects.cloned().collect();
+            world.definitions = kinds.iter().flat_map(|kind| documents.of(*kind)).collect();
         }
-        if kinds == NODES {
+        if let Some(node) = asked.node() {
             self.berths.wait_until_ready().await.ok()?;
-            world.berth = self.berth(text("/request/object/metadata/name"));
+            world.berth = self.berth(node);
         }
         Some(world)
     }
