@@ -104,13 +104,16 @@ impl<T> Seen<T> {
     }
 }
 
-/// How many machine configs are read at once: rendered ones are large.
-const CONFIGS: u32 = 20;
+/// How many objects are read at once that may be large: rendered machine configs, and certificate requests, which hold what
+/// somebody sent before he was anybody.
+const LARGE_PAGE: u32 = 20;
 
 pub(super) fn all(client: &Client, changes: &mpsc::Sender<Change>, pool_changes: Option<&Mailbox>) -> Vec<Watching> {
     let nodes: Api<Node> = Api::all(client.clone());
     let certificates: Api<CertificateSigningRequest> = Api::all(client.clone());
-    let by_signer = watcher::Config::default().fields(&format!("spec.signerName={KUBELET_SIGNER}"));
+    let by_signer = watcher::Config::default()
+        .fields(&format!("spec.signerName={KUBELET_SIGNER}"))
+        .page_size(LARGE_PAGE);
     let dynamic = |resource: &ApiResource| -> Api<DynamicObject> { Api::all_with(client.clone(), resource) };
     let plain = watcher::Config::default;
     let mut watches: Vec<Watching> = vec![
@@ -173,7 +176,7 @@ pub(super) fn all(client: &Client, changes: &mpsc::Sender<Change>, pool_changes:
     if let Some(pools) = pool_changes {
         watches.push(Box::pin(watch(
             dynamic(&MachineConfig::api_resource()),
-            plain().page_size(CONFIGS),
+            plain().page_size(LARGE_PAGE),
             machine_config,
             Sinks {
                 engine: None,
@@ -347,5 +350,41 @@ fn machine_config(mut object: DynamicObject) -> Option<ConfigView> {
             );
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_may_be_large_is_read_in_small_parts() {
+        let (sender, mut asked) = mpsc::unbounded_channel();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let _ = sender.send(request.uri().to_string());
+            std::future::pending::<Result<Response<Body>, tower::BoxError>>()
+        });
+        let client = Client::new(service, "default");
+        let (changes, _received) = mpsc::channel(1);
+        let mailbox = Mailbox::default();
+        let all = futures::future::join_all(super::all(&client, &changes, Some(&mailbox)));
+        let mut large = vec!["/certificatesigningrequests?", "/machineconfigs?"];
+        tokio::select! {
+            _ = all => {}
+            () = async {
+                while let Some(uri) = asked.recv().await
+                    && !large.is_empty()
+                {
+                    if let Some(place) = large.iter().position(|path| uri.contains(path)) {
+                        assert!(uri.contains("limit=20"), "{uri}");
+                        large.remove(place);
+                    }
+                }
+            } => {}
+        }
+        assert!(large.is_empty());
     }
 }
