@@ -413,6 +413,10 @@ impl Engine {
 
     fn done(&mut self, (key, (written, result)): Outcome) {
         let (Key::Node(name) | Key::Certificate(name)) = &key;
+        if let Key::Node(name) = &key {
+            let arrived = result.is_ok() || written.node.is_some();
+            self.brake.ended(name, arrived, Instant::now());
+        }
         self.state.written(written.node, written.berth);
         let error = match result {
             Ok(()) => {

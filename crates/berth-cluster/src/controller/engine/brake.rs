@@ -35,6 +35,8 @@ pub(super) struct BrakeState {
     prospects: Prospects,
     /// What was taken away lately.
     pub(super) ledger: Ledger,
+    /// What is being taken away, by node. An attempt that fails took nothing.
+    under_way: HashMap<String, usize>,
     /// What persons asked for lately.
     pub(super) asked: Asked,
     /// Nodes that persons asked for and that are held back as some of many. They are not exempt one by one later.
@@ -49,9 +51,21 @@ impl BrakeState {
             self.among_many.insert(planned.node.clone());
         } else if planned.asked {
             self.asked.note(&planned.node, removals, now);
-        } else {
-            self.ledger.note(removals, now);
+        } else if removals > 0 {
+            self.under_way.insert(planned.node.clone(), removals);
         }
+    }
+
+    /// Takes note of how an attempt ended.
+    pub(super) fn ended(&mut self, node: &str, written: bool, now: Instant) {
+        let removals = self.under_way.remove(node).filter(|_| written);
+        self.ledger.note(removals.unwrap_or_default(), now);
+    }
+
+    /// What was taken away lately or is about to go, beside what the round has.
+    fn lately<'a>(&mut self, asked: impl Iterator<Item = &'a str>, now: Instant) -> usize {
+        self.asked.forget(now);
+        self.ledger.lately(now) + self.under_way.values().sum::<usize>() + self.asked.lately(asked)
     }
 
     /// Releases the brake.
@@ -201,9 +215,7 @@ impl Engine {
         if removed == 0 {
             return false;
         }
-        let now = Instant::now();
-        self.brake.asked.forget(now);
-        let lately = self.brake.ledger.lately(now) + self.brake.asked.lately(self.round.asked());
+        let lately = self.brake.lately(self.round.asked(), Instant::now());
         let brake = Brake {
             removed: removed + lately,
             owned: self.owned_labels() + lately,

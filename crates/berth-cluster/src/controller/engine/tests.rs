@@ -134,6 +134,7 @@ impl Engine {
                 }
             }
             if let Key::Node(name) = job.key {
+                self.brake.ended(&name, true, Instant::now());
                 self.is_free(&name);
             }
         }

@@ -88,7 +88,7 @@ pub(super) fn documented() -> Engine {
 
 impl Engine {
     /// The documents are these from now on.
-    fn commit(&mut self, documents: impl Iterator<Item = Value>) {
+    pub(super) fn commit(&mut self, documents: impl Iterator<Item = Value>) {
         let documents: Vec<Value> = documents.chain(pools().map(|pool| pool.object)).collect();
         self.documents_came(Definitions::new(documents.iter(), self.options.flavour));
         self.reserve();

@@ -224,6 +224,31 @@ async fn a_person_is_heard_while_the_brake_is_on() {
     );
 }
 
+/// Each attempt meets another version of the Node, as while somebody else writes to all of them.
+#[tokio::test]
+async fn attempts_that_fail_take_nothing_away() {
+    let mut engine = documented();
+    let before = engine.labels();
+    let fate = |index: usize| if index < 2 { LABELS - 1 } else { LABELS };
+    engine.commit((0..NODES).map(|index| berth_document(index, "worker", fate(index))));
+    engine.carry_out();
+    for _ in 0..40 {
+        engine.decide();
+        assert!(!engine.brake.on);
+        let jobs = std::mem::take(&mut engine.jobs);
+        assert_eq!(jobs.len(), 2);
+        for job in jobs {
+            engine.done((job.key, (Written::default(), Err(WriteError::Timeout))));
+        }
+        engine
+            .state
+            .dirty
+            .extend(std::mem::take(&mut engine.wakes).into_iter().map(|(_, name)| name));
+    }
+    engine.settle();
+    assert_eq!(engine.labels(), before - 2);
+}
+
 /// Somebody does something.
 #[derive(Clone, Debug)]
 enum Step {
