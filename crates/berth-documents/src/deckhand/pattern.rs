@@ -104,7 +104,7 @@ enum Engine {
     /// In time linear in the text, whatever the pattern is.
     Linear(regex::Regex),
     /// By trying, within a limit of steps.
-    Backtracking(Backtracking),
+    Backtracking(Box<Backtracking>),
 }
 
 /// A pattern that needs backtracking.
@@ -137,7 +137,7 @@ impl Pattern {
             let compiled = build(pattern, size, STEPS[0]).map_err(|error| error.to_string());
             let engine = compiled.and_then(|regex| {
                 if !is_linear {
-                    return Ok(Engine::Backtracking(Backtracking::new(pattern, size, regex)));
+                    return Ok(Engine::Backtracking(Box::new(Backtracking::new(pattern, size, regex))));
                 }
                 let linear = linear(pattern, size).map_err(|error| error.to_string())?;
                 Ok(Engine::Linear(linear))

@@ -503,6 +503,9 @@ fn what_is_not_secret_is_still_validated() {
     );
 }
 
+/// How a document takes a secret.
+type Way = Box<dyn Fn(Doc) -> Doc>;
+
 /// What the redacted target shows where a part of the secret went.
 fn shown_of_a_part(secret: &str, target: &dyn Fn(Doc) -> Doc) -> Value {
     let source = doc("site", "source", json!({"password": secret})).encrypted();
@@ -523,7 +526,7 @@ fn a_part_of_a_secret_is_not_shown_as_a_hash() {
         }
     };
     let whole = |document: Doc| document.takes("source", ".password", json!({"path": ".x"}));
-    let ways: Vec<(&str, Box<dyn Fn(Doc) -> Doc>)> = vec![
+    let ways: Vec<(&str, Way)> = vec![
         ("a value", Box::new(letter(json!({"path": ".x"})))),
         ("a text", Box::new(letter(json!({"path": ".text", "pattern": "P"})))),
         (

@@ -52,6 +52,104 @@ async fn a_slow_validation_keeps_nobody_waiting() {
     );
 }
 
+/// A schema for documents of a kind, and a document of it.
+fn pair(kind: &str, schema: &str, data: &str) -> String {
+    format!(
+        "---\nschema: deckhand/DataSchema/v1\nmetadata: {{schema: metadata/Control/v1, name: example/{kind}/v1}}\n\
+         data: {schema}\n{}",
+        document("slow", "site", data).replace("example/Kind/v1", &format!("example/{kind}/v1"))
+    )
+}
+
+/// Schemas that once kept a thread busy for minutes or for ever, each with a document and what is said of it.
+fn slow_ones() -> Vec<(String, &'static str)> {
+    let text = format!("{}c", "a".repeat(60));
+    let texts = vec![text.as_str(); 100].join(", ");
+    let keys: Vec<String> = (0..300)
+        .map(|number| format!("{}{number}: 1", "a".repeat(40)))
+        .collect();
+    let patterns: Vec<String> = (0..20)
+        .map(|number| format!("'^((a+)(?!x))+b{number}$': {{}}"))
+        .collect();
+    let definitions: Vec<String> = (1..=60)
+        .map(|level| {
+            let before = format!("{{$ref: '#/definitions/a{}'}}", level - 1);
+            format!("a{level}: {{allOf: [{before}, {before}]}}")
+        })
+        .collect();
+    vec![
+        (
+            pair(
+                "Boundaries",
+                "{properties: {texts: {items: {pattern: '^(?:\\Ba|a)+b$'}}}}",
+                &format!("{{texts: [{texts}]}}"),
+            ),
+            "does not match",
+        ),
+        (
+            pair(
+                "Keys",
+                &format!("{{patternProperties: {{{}}}}}", patterns.join(", ")),
+                &format!("{{{}}}", keys.join(", ")),
+            ),
+            "takes too long",
+        ),
+        (
+            pair(
+                "References",
+                &format!(
+                    "{{allOf: [{{$ref: '#/definitions/a60'}}], definitions: {{a0: {{}}, {}}}}}",
+                    definitions.join(", ")
+                ),
+                "{n: 1}",
+            ),
+            "look at the values",
+        ),
+        (
+            pair(
+                "Backtracking",
+                "{properties: {texts: {items: {pattern: '^((a+)(?!x))+b$'}}}}",
+                &format!("{{texts: [{texts}]}}"),
+            ),
+            "takes too long",
+        ),
+    ]
+}
+
+/// As many slow requests as are worked on at a time: they come to an end, and another revision is rendered.
+#[tokio::test]
+async fn slow_validations_do_not_stop_others() {
+    let api = Arc::new(Served::sqlite().await);
+    let quick = format!("{LAYERS}{}", document("a", "site", "{n: 1}"));
+    api.put("mop", &quick).await.expect(200);
+    let mut writing = Vec::new();
+    for (number, (documents, _)) in slow_ones().into_iter().enumerate() {
+        let write = Arc::clone(&api);
+        let bucket = format!("slow{number}");
+        let written = tokio::spawn(async move { write.put(&bucket, &documents).await });
+        // The revision is there before it is validated.
+        while api.get("revisions").await.expect(200).yaml()["count"] != number + 2 && !written.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        writing.push(written);
+    }
+    api.send("GET", "/health", &[], None).await.expect(204);
+    assert_eq!(
+        api.get("revisions/1/rendered-documents").await.expect(200).names(),
+        ["layers", "a"]
+    );
+    for written in writing {
+        written.await.unwrap().expect(200);
+    }
+    // Each by itself is refused with the reason.
+    for (documents, reason) in slow_ones() {
+        let api = Served::sqlite().await;
+        api.put("mop", &format!("{quick}{documents}")).await.expect(200);
+        let refused = api.get("revisions/1/rendered-documents").await.expect(400);
+        assert!(refused.body.contains(reason), "{reason}: {:.600}", refused.body);
+    }
+}
+
 /// Rules that say when they are asked, and answer when they are told to.
 #[derive(Debug)]
 struct Waiting {

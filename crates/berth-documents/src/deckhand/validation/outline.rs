@@ -231,9 +231,9 @@ impl<'r> Inner<'_, 'r, '_> {
         let Some(reference) = value.as_str().filter(|reference| !reference.is_empty()) else {
             return Ok(());
         };
-        let resolved = self.resolver.lookup(reference);
-        let resolved = resolved.map_err(|error| Wrong::at_root(error.to_string()))?;
-        let (schema, resolver, draft) = resolved.into_inner();
+        let found = self.resolver.lookup(reference);
+        let found = found.map_err(|error| Wrong::at_root(error.to_string()))?;
+        let (schema, resolver, draft) = found.into_inner();
         let number = self.builder.number(schema, &resolver, draft);
         part.same.push((Use::Reference, number));
         Ok(())

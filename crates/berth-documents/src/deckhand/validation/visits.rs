@@ -100,7 +100,7 @@ struct Way<'a> {
 
 struct Followed<'a> {
     part: usize,
-    before: Option<&'a Followed<'a>>,
+    before: Option<&'a Self>,
 }
 
 impl Followed<'_> {

@@ -24,12 +24,16 @@ impl<'i> Keyword<'i> for Counting {
     }
 
     fn is_valid(&self, _: &'i Value) -> bool {
-        self.0.fetch_add(1, Ordering::Relaxed) % 2 == 0
+        self.0.fetch_add(1, Ordering::Relaxed).is_multiple_of(2)
     }
 }
 
+fn outlined(schema: &Value, draft: Draft) -> Outline {
+    Outline::new(schema, draft, &Mutex::new(Patterns::default())).unwrap()
+}
+
 fn counted(schema: &Value, draft: Draft, data: &Value) -> Result<(u64, Room), TooMuch> {
-    let outline = Outline::new(schema, draft, &Mutex::new(Patterns::default())).unwrap();
+    let outline = outlined(schema, draft);
     let visits = Visits::default();
     let room = visits.spend(&outline, data, &Steps::default())?;
     Ok((ALL_VISITS - visits.0.left(), room))
