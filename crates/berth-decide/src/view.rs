@@ -10,6 +10,7 @@ use crate::names;
 
 /// A Node as the controllers remember it.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct NodeView {
     /// `metadata.name`.
     pub name: String,

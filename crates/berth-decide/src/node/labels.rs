@@ -20,6 +20,7 @@ use berth_resources::{Berth, BerthStatus, PoolPolicy};
 
 /// What happens to the labels of one Node.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
 pub(super) struct LabelPlan {
     /// The labels part of the merge patch; `None` removes.
     labels: BTreeMap<String, Option<String>>,
@@ -128,15 +129,7 @@ impl LabelPlan {
             }
         }
         if registered {
-            // What stale flags of a kubelet brought is corrected: nobody takes it away.
-            for (key, value) in removed.iter().chain(&retired) {
-                let gone = withheld.contains(key) || !answer.labels.contains_key(key);
-                if gone && node.labels.get(key) == Some(value) {
-                    labels.insert(key.clone(), None);
-                }
-            }
-            let foreign = foreign_pool_keys(definitions, node, answer);
-            labels.extend(foreign.into_iter().map(|key| (key, None)));
+            labels.extend(corrections(definitions, node, answer, &withheld, &removed, &retired));
         }
 
         owned_after.extend(still_owned(&diff, answer, &owned_before, node));
@@ -343,6 +336,27 @@ fn patched(labels: &BTreeMap<String, String>, patch: &BTreeMap<String, Option<St
         };
     }
     after
+}
+
+/// What stale flags of a kubelet brought and must not be there. Nobody takes it away by that: it never was there.
+fn corrections(
+    definitions: &Definitions,
+    node: &NodeView,
+    answer: &Answer,
+    withheld: &BTreeSet<String>,
+    removed: &BTreeMap<String, String>,
+    retired: &BTreeMap<String, String>,
+) -> BTreeMap<String, Option<String>> {
+    let unwanted = removed.iter().chain(retired).filter(|(key, value)| {
+        let gone = withheld.contains(*key) || !answer.labels.contains_key(key);
+        gone && node.labels.get(*key) == Some(value)
+    });
+    let foreign = foreign_pool_keys(definitions, node, answer);
+    unwanted
+        .map(|(key, _)| key.clone())
+        .chain(foreign)
+        .map(|key| (key, None))
+        .collect()
 }
 
 /// The keys by which other pools select the Node, where the declared pool is to be enforced.

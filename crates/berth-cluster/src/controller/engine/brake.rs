@@ -62,10 +62,11 @@ impl BrakeState {
         self.ledger.note(removals.unwrap_or_default(), now);
     }
 
-    /// What was taken away lately or is about to go, beside what the round has.
-    fn lately<'a>(&mut self, asked: impl Iterator<Item = &'a str>, now: Instant) -> usize {
+    /// What was taken away lately or is about to go, beside what the round has: what nobody asked for, and what persons did.
+    fn lately<'a>(&mut self, asked: impl Iterator<Item = &'a str>, now: Instant) -> (usize, usize) {
         self.asked.forget(now);
-        self.ledger.lately(now) + self.under_way.values().sum::<usize>() + self.asked.lately(asked)
+        let unasked = self.ledger.lately(now) + self.under_way.values().sum::<usize>();
+        (unasked, self.asked.lately(asked))
     }
 
     /// Releases the brake.
@@ -211,19 +212,23 @@ impl Engine {
             return self.brake.on;
         }
         let (open, coming) = self.open_prospects();
-        let removed = coming + self.round.removals(|node| !open.contains(node));
-        if removed == 0 {
+        let (unasked, asked) = self.round.removals(|node| !open.contains(node));
+        let unasked = coming + unasked;
+        if unasked + asked == 0 {
             return false;
         }
-        let lately = self.brake.lately(self.round.asked(), Instant::now());
-        let brake = Brake {
-            removed: removed + lately,
+        let (unasked_lately, asked_lately) = self.brake.lately(self.round.asked(), Instant::now());
+        let lately = unasked_lately + asked_lately;
+        let of_all = |removed: usize| Brake {
+            removed,
             owned: self.owned_labels() + lately,
         };
-        if brake.holds() {
+        let all = of_all(unasked + asked + lately);
+        // Persons named their nodes: a handful of removals is what they meant.
+        if of_all(unasked + unasked_lately).holds() || all.holds_named() {
             warn!(
-                removed = brake.removed,
-                owned = brake.owned,
+                removed = all.removed,
+                owned = all.owned,
                 "too many labels would go at once; nothing is removed without --allow-mass-removal"
             );
             self.brake.on = true;

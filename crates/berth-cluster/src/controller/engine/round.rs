@@ -73,10 +73,16 @@ impl Round {
         None
     }
 
-    /// How many labels of some nodes would go.
-    pub(super) fn removals(&self, counts: impl Fn(&str) -> bool) -> usize {
-        let withheld = self.withheld.iter().filter(|(node, _)| counts(node));
-        withheld.map(|(_, planned)| planned.removals).sum()
+    /// How many labels of some nodes would go: those that nobody asked for by touching the very node, and the others.
+    pub(super) fn removals(&self, counts: impl Fn(&str) -> bool) -> (usize, usize) {
+        let withheld = self.withheld.values().filter(|planned| counts(&planned.node));
+        withheld.fold((0, 0), |(unasked, asked), planned| {
+            if planned.asked {
+                (unasked, asked + planned.removals)
+            } else {
+                (unasked + planned.removals, asked)
+            }
+        })
     }
 
     /// The nodes whose plans are withheld and that persons asked for.
@@ -137,10 +143,10 @@ mod tests {
         assert!(round.withhold(planned("b", 3), true).is_none());
         assert!(round.withhold(planned("d", 0), true).is_some(), "nothing goes there");
         assert!(round.withhold(planned("e", 7), false).is_some(), "it does not count");
-        assert_eq!(round.removals(|_| true), 5);
-        assert_eq!(round.removals(|node| node != "a"), 3);
+        assert_eq!(round.removals(|_| true), (5, 0));
+        assert_eq!(round.removals(|node| node != "a"), (3, 0));
         assert!(round.withhold(planned("a", 0), true).is_some(), "a newer plan counts");
-        assert_eq!(round.removals(|_| true), 3);
+        assert_eq!(round.removals(|_| true), (3, 0));
         assert!(round.has("b") && !round.has("a"));
         assert_eq!(round.len(), 2);
         let again: Vec<String> = round.give_up().collect();
