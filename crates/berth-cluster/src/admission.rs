@@ -18,8 +18,8 @@ mod rules;
 mod serve;
 mod webhook;
 
-pub use policy::{CLAIMS_POLICY, LABELS_POLICY, Policies, ROSTER, all_names, policies, roster};
-pub(crate) use policy::{label_text, labels_of_kubelets, labels_of_pools};
+pub use policy::{CLAIMS_POLICY, LABELS_POLICY, NOTES_POLICY, Policies, ROSTER, all_names, policies, roster};
+pub(crate) use policy::{is_named, label_text, labels_of_kubelets, labels_of_pools};
 pub use request::Review;
 pub use review::{Claim, Endpoint, Outcome, World, review};
 pub use webhook::{MUTATE_PATH, VALIDATE_PATH, Webhook, WebhookError};

@@ -17,6 +17,8 @@ use berth_decide::names;
 pub const LABELS_POLICY: &str = "berth-node-labels";
 /// The name of the policy that refuses claims, and of its binding.
 pub const CLAIMS_POLICY: &str = "berth-pool-claims";
+/// The name of the policy that needs no roster, and of its binding: it keeps kubelets from what Berth notes on Nodes.
+pub const NOTES_POLICY: &str = "berth-node-notes";
 /// The name of the roster.
 pub const ROSTER: &str = "places";
 
@@ -29,9 +31,9 @@ pub(super) const BUILT_IN_POOLS: [&str; 3] = ["master", "control-plane", "arbite
 /// What the annotations begin with that are not a kubelet's to write.
 pub(super) const ANNOTATIONS: &str = "berth.dev/";
 
-/// So many labels a Node of a kubelet may have. Real ones have some dozens; with more of them judging would cost more than
-/// the API server allows.
-pub(super) const MOST_LABELS: usize = 1000;
+/// So many labels, and so many annotations, a Node of a kubelet may have. Real ones have some dozens. Judging more of them
+/// would cost more than the API server allows, and then it would let the Node in unjudged.
+pub(super) const MOST_ENTRIES: usize = 1000;
 
 /// What a cluster's policies should be.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +52,7 @@ pub fn policies(site: &Site, flavour: Flavour, failure: FailurePolicy) -> Polici
         objects.extend(labels_policy(&rules, failure));
     }
     objects.extend(claims_policy(site, &rules, failure));
+    objects.extend(notes_policy(failure));
     Policies {
         objects,
         left_out: rules.left_out,
@@ -200,29 +203,45 @@ fn expression(addition: &Addition) -> String {
     terms.join(" + ")
 }
 
-/// Refuses a kubelet that puts itself into a pool which is not its place, that takes single labels of another pool than the
-/// one its place is in, or that writes what Berth notes on its Node. What was there before it came is not its claim.
+/// Refuses a kubelet that puts itself into a pool which is not its place, or that takes single labels of another pool than
+/// the one its place is in. What was there before it came is not its claim.
 fn claims_policy(site: &Site, rules: &RulesInCel, failure: FailurePolicy) -> [Value; 2] {
-    let mut validations: Vec<Value> = site.pools.iter().filter_map(|pool| pool_claim(pool, rules)).collect();
+    let mut validations = vec![few("labels")];
+    validations.extend(site.pools.iter().filter_map(|pool| pool_claim(pool, rules)));
     let pools = labels_of_pools(site);
     if !pools.is_empty() {
         validations.push(label_claim());
     }
-    validations.push(annotation_claim());
     let mut variables = variables(rules);
     variables.extend(place());
-    variables.extend(labels_before_and_after());
+    variables.extend(before_and_after("labels", "labels", "before"));
     if !pools.is_empty() {
         variables.extend(labels_of_others(&pools));
     }
+    let mut objects = validating(CLAIMS_POLICY, failure, &variables, &validations);
+    objects[0]["spec"]["paramKind"] = roster_kind();
+    objects[1]["spec"]["paramRef"] = roster_reference();
+    objects
+}
+
+/// Refuses a kubelet that writes what Berth notes on its Node. A policy of its own, because one with a parameter says nothing
+/// when the parameter is missing.
+fn notes_policy(failure: FailurePolicy) -> [Value; 2] {
+    let mut variables = vec![json!({"name": "name", "expression": "object.metadata.name"})];
+    variables.extend(before_and_after("annotations", "notes", "notesBefore"));
+    let validations = [few("labels"), few("annotations"), annotation_claim()];
+    validating(NOTES_POLICY, failure, &variables, &validations)
+}
+
+/// A policy about kubelets' Nodes, and its binding.
+fn validating(name: &str, failure: FailurePolicy, variables: &[Value], validations: &[Value]) -> [Value; 2] {
     [
         json!({
             "apiVersion": GROUP,
             "kind": "ValidatingAdmissionPolicy",
-            "metadata": metadata(CLAIMS_POLICY),
+            "metadata": metadata(name),
             "spec": {
                 "failurePolicy": failure.as_str(),
-                "paramKind": roster_kind(),
                 // A kubelet changes its labels through the status, too.
                 "matchConstraints": nodes(&["nodes", "nodes/status"], &["CREATE", "UPDATE"]),
                 "matchConditions": labels_of_kubelets(),
@@ -233,12 +252,8 @@ fn claims_policy(site: &Site, rules: &RulesInCel, failure: FailurePolicy) -> [Va
         json!({
             "apiVersion": GROUP,
             "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": metadata(CLAIMS_POLICY),
-            "spec": {
-                "policyName": CLAIMS_POLICY,
-                "validationActions": ["Deny"],
-                "paramRef": roster_reference(),
-            },
+            "metadata": metadata(name),
+            "spec": {"policyName": name, "validationActions": ["Deny"]},
         }),
     ]
 }
@@ -274,13 +289,16 @@ fn pool_claim(pool: &Pool, rules: &RulesInCel) -> Option<Value> {
 /// Where the place is, as far as that is known.
 const PLACE_TEXT: &str = "(variables.place == '' ? '' : ' (its place is in pool ' + variables.place + ')')";
 
+/// The first label that is taken, as one text.
+const TAKEN: &str = "variables.taken[0][0] + '=' + variables.taken[0][1]";
+
 /// A reserved machine takes no single label of another pool either, unless it was declared for it.
 fn label_claim() -> Value {
     json!({
         "expression": "!variables.reserved || size(variables.taken) == 0",
         "messageExpression": format!(
-            "'node ' + variables.name + ' claims the label ' + variables.taken[0] + ' of pool ' + \
-             variables.owners[variables.taken[0]][0] + ', which is not reserved for it' + {PLACE_TEXT} + \
+            "'node ' + variables.name + ' claims the label ' + {TAKEN} + ' of pool ' + variables.owners[{TAKEN}][0] + \
+             ', which is not reserved for it' + {PLACE_TEXT} + \
              '; correct its --node-labels, or declare the label in its Berth'"
         ),
         "message": "a label of another pool is not for this node",
@@ -307,16 +325,29 @@ fn annotation_claim() -> Value {
 pub(super) const ANNOTATION_REFUSAL: &str =
     " writes annotations that begin with berth.dev/; only Berth and administrators may do that";
 
-fn labels_before_and_after() -> Vec<Value> {
-    let now = |field: &str| format!("has(object.metadata.{field}) ? object.metadata.{field} : {{}}");
-    let before = |field: &str| {
-        format!("request.operation == 'UPDATE' && has(oldObject.metadata.{field}) ? oldObject.metadata.{field} : {{}}")
+/// Refuses a Node with too many labels or annotations. All other expressions see none of them then: their cost does not
+/// depend on what a kubelet sends.
+fn few(field: &str) -> Value {
+    json!({
+        "expression": few_in("object", field),
+        "message": format!("the node has more than {MOST_ENTRIES} {field}"),
+        "reason": "Forbidden",
+    })
+}
+
+fn few_in(object: &str, field: &str) -> String {
+    format!("!has({object}.metadata.{field}) || size({object}.metadata.{field}) <= {MOST_ENTRIES}")
+}
+
+/// Variables for a map of the Node as it is to be and as it was.
+fn before_and_after(field: &str, now: &str, before: &str) -> [Value; 2] {
+    let map = |object: &str| {
+        let few = few_in(object, field);
+        format!("has({object}.metadata.{field}) && ({few}) ? {object}.metadata.{field} : {{}}")
     };
-    vec![
-        json!({"name": "labels", "expression": now("labels")}),
-        json!({"name": "before", "expression": before("labels")}),
-        json!({"name": "notes", "expression": now("annotations")}),
-        json!({"name": "notesBefore", "expression": before("annotations")}),
+    [
+        json!({"name": now, "expression": map("object")}),
+        json!({"name": before, "expression": format!("request.operation == 'UPDATE' && {}", map("oldObject"))}),
     ]
 }
 
@@ -332,14 +363,18 @@ fn labels_of_others(pools: &BTreeMap<String, Vec<String>>) -> Vec<Value> {
         .collect();
     let own = "has(params.spec) && has(params.spec.labels) && variables.name in params.spec.labels ? \
                params.spec.labels[variables.name] : []";
-    let taken = "variables.given.filter(l, l in variables.claims && !(l in variables.claimsBefore) && \
-                 !(variables.place in variables.owners[l]) && !(l in variables.own))";
+    // Each label is looked up in the maps of the Node: a list would be searched, and a kubelet decides how long it is.
+    let taken = "variables.given.filter(l, l[0] in variables.labels && variables.labels[l[0]] == l[1] && \
+                 !(l[0] in variables.before && variables.before[l[0]] == l[1]) && \
+                 !(variables.place in variables.owners[l[0] + '=' + l[1]]) && !(l[0] + '=' + l[1] in variables.own))";
+    let given = pools.keys().filter_map(|label| label.split_once('='));
+    let given: Vec<String> = given
+        .map(|(key, value)| format!("[{}, {}]", quote(key), quote(value)))
+        .collect();
     vec![
         // In a fixed order, which a map has not.
-        json!({"name": "given", "expression": list(&mut pools.keys())}),
+        json!({"name": "given", "expression": format!("[{}]", given.join(", "))}),
         json!({"name": "owners", "expression": format!("{{{}}}", owners.join(", "))}),
-        json!({"name": "claims", "expression": "variables.labels.map(k, k + '=' + variables.labels[k])"}),
-        json!({"name": "claimsBefore", "expression": "variables.before.map(k, k + '=' + variables.before[k])"}),
         json!({"name": "own", "expression": own}),
         json!({"name": "taken", "expression": taken}),
     ]
@@ -363,25 +398,27 @@ fn claim(pool: &Pool, labels: &str) -> Option<String> {
 }
 
 /// Every object that a cluster may have of this, so that those which are not wanted any more can go.
-pub fn all_names() -> [(&'static str, &'static str, &'static str); 4] {
+pub fn all_names() -> [(&'static str, &'static str, &'static str); 6] {
+    let (binding, bindings) = ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings");
+    let (policy, policies) = ("ValidatingAdmissionPolicy", "validatingadmissionpolicies");
     [
         (
             "MutatingAdmissionPolicyBinding",
             "mutatingadmissionpolicybindings",
             LABELS_POLICY,
         ),
-        (
-            "ValidatingAdmissionPolicyBinding",
-            "validatingadmissionpolicybindings",
-            CLAIMS_POLICY,
-        ),
+        (binding, bindings, CLAIMS_POLICY),
+        (binding, bindings, NOTES_POLICY),
         ("MutatingAdmissionPolicy", "mutatingadmissionpolicies", LABELS_POLICY),
-        (
-            "ValidatingAdmissionPolicy",
-            "validatingadmissionpolicies",
-            CLAIMS_POLICY,
-        ),
+        (policy, policies, CLAIMS_POLICY),
+        (policy, policies, NOTES_POLICY),
     ]
+}
+
+/// Whether an object is the one of this kind and name.
+pub(crate) fn is_named(object: &Value, kind: &str, name: &str) -> bool {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    text("/kind") == Some(kind) && text("/metadata/name") == Some(name)
 }
 
 /// The roster as an object to apply: the pools of nodes, and labels of other pools that are declared for nodes all the same.

@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::Value;
 
-use super::policy::{ANNOTATIONS, MOST_LABELS};
+use super::policy::{ANNOTATIONS, MOST_ENTRIES};
 
 /// So many values an object may have that is judged by what it declares. Machine configs have some thousands, most of
 /// them short; as values in memory each of them takes far more room than its text.
@@ -187,17 +187,14 @@ struct Metadata {
     annotations: Option<Texts<OwnNotes>>,
 }
 
-/// Which entries of a map are kept, and how many.
+/// Which entries of a map are kept.
 trait Keeps {
-    const MOST: usize;
     fn keeps(key: &str) -> bool;
 }
 
 struct AllLabels;
 
 impl Keeps for AllLabels {
-    const MOST: usize = MOST_LABELS;
-
     fn keeps(_: &str) -> bool {
         true
     }
@@ -206,8 +203,6 @@ impl Keeps for AllLabels {
 struct OwnNotes;
 
 impl Keeps for OwnNotes {
-    const MOST: usize = 100;
-
     fn keeps(key: &str) -> bool {
         key.starts_with(ANNOTATIONS)
     }
@@ -239,14 +234,16 @@ impl<'de, K: Keeps> Visitor<'de> for TextsVisitor<K> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut texts = BTreeMap::new();
+        let mut entries = 0;
         while let Some(key) = map.next_key::<String>()? {
-            if !K::keeps(&key) {
-                map.next_value::<IgnoredAny>()?;
-                continue;
+            entries += 1;
+            if entries > MOST_ENTRIES {
+                return Err(A::Error::custom(format_args!("more than {MOST_ENTRIES} entries")));
             }
-            texts.insert(key, map.next_value()?);
-            if texts.len() > K::MOST {
-                return Err(A::Error::custom(format_args!("more than {} entries", K::MOST)));
+            if K::keeps(&key) {
+                texts.insert(key, map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
             }
         }
         Ok(Texts(texts, PhantomData))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use berth_labels::Flavour;
 use serde_json::{Value, json};
 
-use super::{policy::MOST_LABELS, *};
+use super::{policy::MOST_ENTRIES, *};
 use berth_decide::Definitions;
 use berth_resources::Berth;
 
@@ -77,6 +77,8 @@ fn policies_have_what_kubelets_may_set_and_say_what_is_left_out() {
             "MutatingAdmissionPolicy",
             "MutatingAdmissionPolicyBinding",
             "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+            "ValidatingAdmissionPolicy",
             "ValidatingAdmissionPolicyBinding"
         ]
     );
@@ -115,11 +117,19 @@ fn policies_have_what_kubelets_may_set_and_say_what_is_left_out() {
     assert_eq!(
         messages,
         [
+            "the node has more than 1000 labels",
             "the labels of pool gold are not for this node",
             "a label of another pool is not for this node",
-            "annotations of berth.dev are not the kubelet's to write",
         ],
         "the base pool is nobody's claim"
+    );
+    // What needs no roster does not depend on one.
+    assert_eq!(made.objects[4]["spec"].get("paramKind"), None);
+    assert_eq!(made.objects[5]["spec"].get("paramRef"), None);
+    let notes = made.objects[4]["spec"]["validations"].to_string();
+    assert!(
+        notes.contains("annotations of berth.dev are not the kubelet's to write"),
+        "{notes}"
     );
 }
 
@@ -530,7 +540,7 @@ fn a_node_is_judged_by_its_metadata_whatever_else_is_in_it() {
         (
             "too many labels",
             |request| {
-                let labels = (0..=MOST_LABELS).map(|label| (format!("l{label}"), json!("")));
+                let labels = (0..=MOST_ENTRIES).map(|label| (format!("l{label}"), json!("")));
                 request["object"]["metadata"]["labels"] = labels.collect();
             },
             "more than 1000 entries",

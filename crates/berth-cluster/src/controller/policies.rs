@@ -13,7 +13,7 @@ use tracing::{debug, info, warn};
 
 use super::writer::REQUEST_TIMEOUT;
 use crate::{
-    admission::{Policies, all_names},
+    admission::{Policies, all_names, is_named},
     lease::{Claim, time_to_write},
     missing::is_missing,
 };
@@ -126,11 +126,8 @@ async fn apply(
     }
     for (kind, plural, name) in all_names() {
         let id = format!("{kind}/{name}");
-        let unwanted = wanted
-            .policies
-            .objects
-            .iter()
-            .all(|object| object.get("kind").and_then(Value::as_str) != Some(kind));
+        let mut objects = wanted.policies.objects.iter();
+        let unwanted = !objects.any(|object| is_named(object, kind, name));
         let gone = Value::Null;
         if !unwanted || applied.get(&id) == Some(&gone) {
             continue;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Checks, Expected, Health};
 use crate::{
-    admission::{FailurePolicy, all_names, policies},
+    admission::{FailurePolicy, all_names, is_named, policies},
     install::{Admission, CONTROLLER, RENEW_BEFORE, WEBHOOK, judged, kept_certificate},
     missing::is_missing,
 };
@@ -152,11 +152,7 @@ async fn policies_are_current(client: &Client, flavour: Flavour, checks: &mut Ch
         );
     }
     for (kind, plural, name) in all_names() {
-        let Some(object) = wanted
-            .objects
-            .iter()
-            .find(|object| object.get("kind").and_then(Value::as_str) == Some(kind))
-        else {
+        let Some(object) = wanted.objects.iter().find(|object| is_named(object, kind, name)) else {
             continue;
         };
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind, plural));

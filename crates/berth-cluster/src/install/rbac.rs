@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Admission, CONTROLLER, InstallMode, InstallOptions, metadata};
-use crate::admission::{CLAIMS_POLICY, LABELS_POLICY, ROSTER};
+use crate::admission::{CLAIMS_POLICY, LABELS_POLICY, NOTES_POLICY, ROSTER};
 use berth_decide::KUBELET_SIGNER;
 
 /// One right of the controllers, as the API server is asked about it.
@@ -77,8 +77,8 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
         for (resource, names) in [
             ("mutatingadmissionpolicies", &[LABELS_POLICY] as &[&str]),
             ("mutatingadmissionpolicybindings", &[LABELS_POLICY]),
-            ("validatingadmissionpolicies", &[CLAIMS_POLICY]),
-            ("validatingadmissionpolicybindings", &[CLAIMS_POLICY]),
+            ("validatingadmissionpolicies", &[CLAIMS_POLICY, NOTES_POLICY]),
+            ("validatingadmissionpolicybindings", &[CLAIMS_POLICY, NOTES_POLICY]),
         ] {
             rights.push(everywhere(registration, resource, KEEP, names));
         }

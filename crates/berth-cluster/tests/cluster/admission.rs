@@ -203,6 +203,59 @@ async fn claims_are_refused(cluster: &Cluster) {
         .expect("its own business");
 }
 
+/// Evaluating what a kubelet sends would cost too much, and what cannot be evaluated is let in.
+async fn a_kubelet_cannot_make_its_claim_too_costly_to_judge(cluster: &Cluster) {
+    let many = |count: usize| -> serde_json::Map<String, Value> {
+        (0..count)
+            .map(|index| (format!("example.com/x{index}"), json!("")))
+            .collect()
+    };
+    let mut labels = many(20_000);
+    labels.insert("example.com/tier".to_owned(), json!("gold"));
+    let text = refusal(register(cluster, "heavy", Value::Object(labels)).await);
+    assert!(text.contains("more than 1000 labels"), "{text}");
+    let mut labels = many(900);
+    labels.insert("example.com/tier".to_owned(), json!("gold"));
+    let text = refusal(register(cluster, "heavy", Value::Object(labels)).await);
+    assert!(text.contains("claims the labels of pool gold"), "{text}");
+    let client = cluster.client_of(&Identity::kubelet("heavy")).await;
+    for (count, words) in [
+        (9_000, "more than 1000 annotations"),
+        (900, "annotations that begin with berth.dev/"),
+    ] {
+        let mut annotations = many(count);
+        annotations.insert("berth.dev/pool".to_owned(), json!("gold"));
+        let node: Node = from_json(json!({"metadata": {"name": "heavy", "annotations": annotations}}));
+        let text = refusal(
+            Api::<Node>::all(client.clone())
+                .create(&PostParams::default(), &node)
+                .await,
+        );
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+/// Whoever deletes the roster takes away what is known about places, and nothing else.
+async fn notes_are_berths_without_a_roster(cluster: &Cluster) {
+    let rosters: Api<Roster> = cluster.api();
+    rosters
+        .delete("places", &DeleteParams::default())
+        .await
+        .expect("deleted");
+    let client = cluster.client_of(&Identity::kubelet("unlisted")).await;
+    let node: Node = from_json(json!({"metadata": {"name": "unlisted", "annotations": {"berth.dev/pool": "gold"}}}));
+    for _ in 0..20 {
+        let text = refusal(
+            Api::<Node>::all(client.clone())
+                .create(&PostParams::default(), &node)
+                .await,
+        );
+        assert!(text.contains("annotations that begin with berth.dev/"), "{text}");
+        // The API server takes a moment to see that the roster is gone.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 async fn a_real_kubelet_has_them_at_once(cluster: &Cluster) {
     // A real kubelet: its first version already has the rule's labels.
     if let Some((programs, plane)) = cluster.real()
@@ -250,6 +303,7 @@ async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_po
 
     strangers_get_what_rules_give(cluster).await;
     claims_are_refused(cluster).await;
+    a_kubelet_cannot_make_its_claim_too_costly_to_judge(cluster).await;
     alike::policies_and_webhook_answer_alike(cluster).await;
 
     // The policies follow the rules and pools.
@@ -265,6 +319,7 @@ async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_po
     assert!(bindings.get_opt(CLAIMS_POLICY).await.expect("an answer").is_some());
 
     a_real_kubelet_has_them_at_once(cluster).await;
+    notes_are_berths_without_a_roster(cluster).await;
 
     // Without rules there is nothing to add.
     for rule in rules.list(&kube::api::ListParams::default()).await.expect("rules") {

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use berth_cluster::admission::{MUTATE_PATH, VALIDATE_PATH, Webhook};
+use berth_cluster::admission::{CLAIMS_POLICY, MUTATE_PATH, NOTES_POLICY, VALIDATE_PATH, Webhook};
 use berth_labels::Flavour;
 use berth_resources::{Berth, LabelRule, MachineConfigPool, Roster};
 use berth_testing::Identity;
@@ -42,7 +42,8 @@ fn verdict(answer: Result<Node, kube::Error>) -> Verdict {
                 .message
                 .split_once("denied request: ")
                 .expect("a policy's refusal");
-            assert!(whose.contains("berth-pool-claims"), "{status:?}");
+            let ours = [CLAIMS_POLICY, NOTES_POLICY];
+            assert!(ours.iter().any(|policy| whose.contains(policy)), "{status:?}");
             Err(why.to_owned())
         }
         Err(error) => panic!("{error}"),
