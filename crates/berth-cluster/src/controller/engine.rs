@@ -2,6 +2,7 @@
 
 mod admission;
 mod brake;
+mod denials;
 mod plan;
 mod round;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use tracing::{debug, info, warn};
 use self::{
     admission::OwnLabels,
     brake::BrakeState,
+    denials::Denials,
     round::{ENOUGH_JOBS, Round},
 };
 use super::{
@@ -90,6 +92,8 @@ pub(super) struct Engine {
     jobs: VecDeque<Job>,
     /// Statuses that may wait until no Node does.
     later: VecDeque<Job>,
+    /// Certificate requests to be denied. Anybody with a token can make many, so that Nodes come first.
+    denials: Denials,
     running: JoinSet<Outcome>,
     /// Nodes that are looked at in parts.
     round: Round,
@@ -142,6 +146,7 @@ impl Engine {
             witnessed: HashSet::new(),
             jobs: VecDeque::new(),
             later: VecDeque::new(),
+            denials: Denials::default(),
             running: JoinSet::new(),
             round: Round::default(),
             busy: BTreeSet::new(),
@@ -371,6 +376,9 @@ impl Engine {
         if !self.options.approve {
             return;
         }
+        for name in self.denials.make_room() {
+            self.state.requests.look_again(&name);
+        }
         // One that is being written or waits to be tried again is not decided meanwhile, nor before its Node is settled.
         let due = self.state.requests.due().filter(|request| {
             !self.busy_certificates.contains(&request.name) && request.node().is_none_or(|node| self.is_settled(node))
@@ -391,20 +399,35 @@ impl Engine {
                 None => continue,
             };
             self.state.requests.put_aside(&name);
+            let denied = matches!(verdict, Verdict::Deny { .. });
+            if denied && self.denials.is_full() {
+                self.denials.postpone(name);
+                continue;
+            }
             self.busy_certificates.insert(name.clone());
-            self.jobs.push_back(Job {
+            let job = Job {
                 key: Key::Certificate(name),
                 work: vec![Work::Certificate {
                     request: Box::new(request),
                     verdict,
                 }],
-            });
+            };
+            if denied {
+                self.denials.push(job);
+            } else {
+                self.jobs.push_back(job);
+            }
         }
+    }
+
+    fn next_job(&mut self) -> Option<Job> {
+        let job = self.jobs.pop_front();
+        job.or_else(|| self.denials.start()).or_else(|| self.later.pop_front())
     }
 
     fn start(&mut self) {
         while self.running.len() < self.options.writers.max(1)
-            && let Some(job) = self.jobs.pop_front().or_else(|| self.later.pop_front())
+            && let Some(job) = self.next_job()
         {
             let writer = self.writer.clone();
             self.running.spawn(async move { (job.key, writer.run(job.work).await) });
@@ -413,9 +436,12 @@ impl Engine {
 
     fn done(&mut self, (key, (written, result)): Outcome) {
         let (Key::Node(name) | Key::Certificate(name)) = &key;
-        if let Key::Node(name) = &key {
-            let arrived = result.is_ok() || written.node.is_some();
-            self.brake.ended(name, arrived, Instant::now());
+        match &key {
+            Key::Node(name) => {
+                let arrived = result.is_ok() || written.node.is_some();
+                self.brake.ended(name, arrived, Instant::now());
+            }
+            Key::Certificate(_) => self.denials.ended(&key),
         }
         self.state.written(written.node, written.berth);
         let error = match result {
@@ -496,7 +522,12 @@ impl Engine {
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.metrics.nodes.set(gauge(self.state.nodes.len()));
         self.metrics.waiting.set(gauge(
-            self.state.dirty.len() + self.round.len() + self.jobs.len() + self.later.len() + self.running.len(),
+            self.state.dirty.len()
+                + self.round.len()
+                + self.jobs.len()
+                + self.denials.len()
+                + self.later.len()
+                + self.running.len(),
         ));
         self.metrics.conflicts.set(gauge(self.conflicts.values().sum()));
         self.metrics.held_removals.set(gauge(self.held.values().sum()));

@@ -439,7 +439,7 @@ async fn what_is_left_alone_is_looked_at_again_only_when_something_changes() {
     engine.state.apply(token_for("n002-infra"));
     engine.settle_nodes();
     engine.certificates();
-    let job = engine.jobs.pop_front().expect("it is denied");
+    let job = engine.next_job().expect("it is denied");
     let [Work::Certificate { request, verdict }] = job.work.as_slice() else {
         panic!("{job:?}");
     };
@@ -448,6 +448,65 @@ async fn what_is_left_alone_is_looked_at_again_only_when_something_changes() {
         "{job:?}"
     );
     assert!(engine.jobs.is_empty(), "the other one has nothing to do with it");
+}
+
+/// A machine with one token can make thousands of requests for others' names.
+#[tokio::test]
+async fn denials_keep_neither_nodes_nor_approvals_waiting() {
+    let mut engine = settled();
+    engine.options.approve = true;
+    engine.options.writers = 8;
+    engine.state.apply(token_for("n002-infra"));
+    let own = Requester::Node("n003-infra".to_owned());
+    let renewal = CertificateRequest {
+        wanted: Ok(Wanted {
+            node: "n003-infra".to_owned(),
+            key: "00".to_owned(),
+        }),
+        ..asking("z", own)
+    };
+    let flood = (0..1000).map(|index| asking(&format!("a{index:04}"), by_token()));
+    let all = flood.chain([renewal]).collect();
+    engine.state.apply(Change::Certificates(Seen::All(all)));
+    engine.settle_nodes();
+    engine.certificates();
+    assert_eq!(engine.jobs.len(), 1, "the one that is approved");
+    engine.change_pool("infra", "example.com/tier=new-infra");
+    while engine.jobs.len() < 13 {
+        engine.decide();
+    }
+    let mut denied = 0;
+    for _ in 0..1000 {
+        engine.certificates();
+        assert!(engine.busy_certificates.len() <= 70, "few are decided ahead");
+        let nodes_wait = !engine.jobs.is_empty();
+        let taken: Vec<Job> = std::iter::from_fn(|| engine.next_job()).take(8).collect();
+        let denials = taken.iter().filter(|job| is_denial(job)).count();
+        assert!(denials <= 4 && !(nodes_wait && is_denial(&taken[0])), "{taken:?}");
+        denied += denials;
+        for job in taken {
+            engine.done((job.key, (Written::default(), Ok(()))));
+        }
+        if denied == 1000 {
+            break;
+        }
+    }
+    assert_eq!(denied, 1000, "each has its turn");
+    engine.certificates();
+    assert_eq!((engine.denials.len(), engine.busy_certificates.len()), (0, 0));
+}
+
+fn is_denial(job: &Job) -> bool {
+    let denial = |work: &Work| {
+        matches!(
+            work,
+            Work::Certificate {
+                verdict: Verdict::Deny { .. },
+                ..
+            }
+        )
+    };
+    job.work.iter().any(denial)
 }
 
 /// A kubelet whose network is not up yet reports that it is not ready, and is as alive as one that is.
@@ -478,7 +537,7 @@ async fn the_place_of_a_node_whose_kubelet_is_alive_is_not_given_away() {
             .apply(Change::Certificates(Seen::One(asking("a", by_token()))));
         engine.settle_nodes();
         engine.certificates();
-        let job = engine.jobs.pop_front().expect("it is decided");
+        let job = engine.next_job().expect("it is decided");
         let [Work::Certificate { verdict, .. }] = job.work.as_slice() else {
             panic!("{job:?}");
         };
