@@ -18,6 +18,7 @@ mod news;
 mod policies;
 mod pools;
 mod state;
+mod tokens;
 mod vital;
 mod watches;
 mod writer;
@@ -221,6 +222,16 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
         tasks.spawn("policies", policies::keep(client.clone(), wanted, claims.clone()));
         sender
     });
+    if options.approve {
+        let collecting = tokens::collect(client.clone(), claims.clone(), options.clock.clone());
+        let shutdown = shutdown.clone();
+        tasks.spawn("tokens", async move {
+            tokio::select! {
+                () = shutdown.cancelled() => {}
+                () = collecting => {}
+            }
+        });
+    }
     info!(mode = ?options.mode, approve = options.approve, "the controllers start");
     let pools = mailbox.map(|mailbox| {
         let engine = PoolEngine::new(client.clone(), options.clone(), claims.clone(), metrics.clone());

@@ -97,6 +97,8 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
             &[KUBELET_SIGNER],
         ));
         rights.push(everywhere("berth.dev", "tokenbindings/status", &["patch"], any));
+        // Those of tokens that have long expired.
+        rights.push(everywhere("berth.dev", "tokenbindings", &["delete"], any));
     }
     if options.mode == InstallMode::Full {
         rights.extend([

@@ -113,13 +113,13 @@ fn bootstrap(
     getrandom::fill(&mut random)
         .map_err(|error| Failure::Unusable(format!("the system gives no randomness: {error}")))?;
     let issued = bootstrap_token(&node, &random, Some(expires));
-    let reserved = wait(async {
+    let place = wait(async {
         let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
             .await
             .map_err(unreachable)?;
-        let reserved = is_reserved(&client, &node).await.map_err(unanswered)?;
+        let place = place(&client, &node).await.map_err(unanswered)?;
         issue(client, &issued).await.map_err(unanswered)?;
-        Ok::<_, Failure>(reserved)
+        Ok::<_, Failure>(place)
     })?;
     let id = issued.token.split('.').next().unwrap_or_default();
     let report = Bootstrap {
@@ -129,10 +129,14 @@ fn bootstrap(
         expires: expires.to_string(),
     };
     printer.report(args.output.format, &report)?;
-    if !reserved {
-        printer.warning(&format!(
+    match place {
+        Some(berth) if is_given_up(&berth) => printer.warning(&format!(
+            "the Berth of {node} is released: nobody joins with this token before it is reserved again"
+        ))?,
+        Some(_) => {}
+        None => printer.warning(&format!(
             "no Berth has the name {node}: nobody joins with this token before there is one"
-        ))?;
+        ))?,
     }
     if matches!(args.output.format, Format::Table | Format::Wide) {
         printer.hint(&format!(
@@ -153,15 +157,21 @@ async fn issue(client: Client, issued: &BootstrapToken) -> kube::Result<()> {
     Ok(())
 }
 
-/// Whether a Berth has the name of the node.
-async fn is_reserved(client: &Client, node: &str) -> kube::Result<bool> {
+/// The Berth that has the name of the node: one that is not released, if there is one.
+async fn place(client: &Client, node: &str) -> kube::Result<Option<Berth>> {
     let berths: Api<Berth> = Api::all(client.clone());
     let has_name = |berth: &Berth| berth.node_name() == node;
-    if berths.get_opt(node).await?.as_ref().is_some_and(has_name) {
-        return Ok(true);
+    let named = berths.get_opt(node).await?.filter(has_name);
+    if named.as_ref().is_some_and(|berth| !is_given_up(berth)) {
+        return Ok(named);
     }
     // Its Berth may be called otherwise.
-    Ok(berths.list(&ListParams::default()).await?.iter().any(has_name))
+    let others = berths.list(&ListParams::default()).await?.into_iter().filter(has_name);
+    Ok(others.min_by_key(is_given_up))
+}
+
+fn is_given_up(berth: &Berth) -> bool {
+    berth.spec.release || berth.metadata.deletion_timestamp.is_some()
 }
 
 /// A new bootstrap token. The fields are a contract.

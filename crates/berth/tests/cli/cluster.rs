@@ -398,6 +398,11 @@ fn answers(cluster: &Cluster) {
 
     let unknown = cluster.berth("token create --bootstrap w7 --expires 1h -o json");
     assert!(unknown.stderr.contains("no Berth has the name w7"), "{unknown}");
+    cluster.apply(&json!({
+        "apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": "w6"}, "spec": {"release": true},
+    }));
+    let released = cluster.berth("token create --bootstrap w6 --expires 1h -o json");
+    assert!(released.stderr.contains("the Berth of w6 is released"), "{released}");
     let token = unknown.json();
     let secret = cluster
         .get(&format!(
