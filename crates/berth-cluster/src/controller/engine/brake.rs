@@ -242,10 +242,10 @@ impl Engine {
         let now = planned
             .iter()
             .filter(|planned| planned.asked && planned.removals > 0 && !self.brake.among_many.contains(&planned.node));
-        let now = now.map(|planned| planned.node.as_str());
+        let mut now = now.map(|planned| planned.node.as_str());
         let before = self.brake.asked.0.keys().map(String::as_str);
         let all: BTreeSet<&str> = now.clone().chain(self.round.asked()).chain(before).collect();
-        (all.len() <= 1).then(|| now.last().map(str::to_owned)).flatten()
+        (all.len() <= 1).then(|| now.next().map(str::to_owned)).flatten()
     }
 
     /// Releases the brake when there is nothing left to hold back.

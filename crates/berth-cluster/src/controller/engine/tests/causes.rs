@@ -112,7 +112,7 @@ async fn a_new_pool_that_selects_few_nodes_is_followed() {
     let mut engine = documented();
     for index in 0..2 {
         engine.relabel(index, |labels| {
-            drop(labels.insert("example.org/gpu".to_owned(), String::new()))
+            drop(labels.insert("example.org/gpu".to_owned(), String::new()));
         });
     }
     engine.settle();
