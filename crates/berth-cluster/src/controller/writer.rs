@@ -1,6 +1,7 @@
 //! Writes: each job is about one node and runs alone for it. Every request checks the claim first.
 
 use std::{
+    collections::BTreeMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     panic::AssertUnwindSafe,
     sync::Arc,
@@ -41,6 +42,8 @@ pub(super) enum Work {
         notes: Vec<Note>,
         /// The status may wait until no Node does.
         status_later: bool,
+        /// What it was decided from.
+        sight: Sight,
     },
     /// A Berth's status alone.
     Status {
@@ -60,6 +63,17 @@ pub(super) enum Work {
         request: Box<CertificateRequest>,
         verdict: Verdict,
     },
+}
+
+/// The Node that a decision was made from. Watches may be late by a lot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// This version of it.
+    Version(String),
+    /// There was none.
+    Nothing,
+    /// It did not matter.
+    NotNeeded,
 }
 
 /// About a certificate request.
@@ -91,6 +105,8 @@ pub(super) enum WriteError {
     Timeout,
     #[error("the API server refused")]
     Refused(#[source] kube::Error),
+    #[error("the Node is not any more as it was when it was decided about")]
+    Outdated,
     #[error("the write broke off")]
     Broken,
 }
@@ -108,7 +124,13 @@ impl WriteError {
 
     /// Somebody else was faster: what was decided has to be decided again.
     pub(super) fn is_outdated(&self) -> bool {
-        matches!(self, Self::Refused(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() || status.is_not_found())
+        match self {
+            Self::Outdated => true,
+            Self::Refused(kube::Error::Api(status)) => {
+                status.is_conflict() || status.is_already_exists() || status.is_not_found()
+            }
+            Self::NotLeader | Self::Timeout | Self::Refused(_) | Self::Broken => false,
+        }
     }
 }
 
@@ -167,7 +189,11 @@ impl Writer {
                 status,
                 notes,
                 status_later,
+                sight,
             } => {
+                if forgets(berth.status.as_ref(), &status) {
+                    self.look_again(&berth.node_name(), &sight, written).await?;
+                }
                 if let (true, Some(NodeWrite::Patch(patch))) = (status_later, &node) {
                     let berth = self.note_ahead(*berth, &status, written).await?;
                     written.node = Some(self.patch_node(&berth.node_name(), patch).await?);
@@ -287,6 +313,25 @@ impl Writer {
         Ok(berth)
     }
 
+    /// Fails where the Node is another one than the one that was decided about, and takes that one along.
+    ///
+    /// What only the Berth remembers is lost for good once it is overwritten, so that no late watch may decide about it.
+    async fn look_again(&self, name: &str, sight: &Sight, written: &mut Written) -> Result<(), WriteError> {
+        let seen = match sight {
+            Sight::Version(version) => Some(version),
+            Sight::Nothing => None,
+            Sight::NotNeeded => return Ok(()),
+        };
+        let api: Api<Node> = Api::all(self.client.clone());
+        let node = self.request("node", "get", api.get_opt(name)).await?;
+        let version = node.as_ref().and_then(|node| node.metadata.resource_version.as_ref());
+        if version == seen {
+            return Ok(());
+        }
+        written.node = node.map(NodeView::from);
+        Err(WriteError::Outdated)
+    }
+
     async fn patch_node(&self, name: &str, patch: &serde_json::Value) -> Result<NodeView, WriteError> {
         let api: Api<Node> = Api::all(self.client.clone());
         let (patch, parameters) = (Patch::Merge(patch), parameters());
@@ -294,7 +339,8 @@ impl Writer {
         node.await.map(NodeView::from)
     }
 
-    /// Writes what differs in the status of a Berth.
+    /// Writes what differs in the status of a Berth, if it is still the version that the status was computed from: another
+    /// one may say of other labels that they are Berth's.
     async fn status(&self, berth: Berth, status: &BerthStatus) -> Result<Berth, WriteError> {
         let berths: Api<Berth> = Api::all(self.client.clone());
         let before = serde_json::to_value(berth.status.clone().unwrap_or_default()).unwrap_or_default();
@@ -302,7 +348,8 @@ impl Writer {
         let Some(patch) = merge_diff(&before, &after) else {
             return Ok(berth);
         };
-        let patch = Patch::Merge(json!({"metadata": {"uid": berth.metadata.uid}, "status": patch}));
+        let metadata = json!({"uid": berth.metadata.uid, "resourceVersion": berth.metadata.resource_version});
+        let patch = Patch::Merge(json!({"metadata": metadata, "status": patch}));
         let (name, parameters) = (berth.name_any(), parameters());
         let patched = berths.patch_status(&name, &parameters, &patch);
         self.request("berth", "status", patched).await
@@ -499,6 +546,21 @@ fn remembered(before: Option<&BerthStatus>, after: &BerthStatus) -> BerthStatus 
         previous_labels: after.previous_labels.clone(),
         ..before.cloned().unwrap_or_default()
     }
+}
+
+/// Whether the status loses something that the Node does not show: a label that Berth was about to write last, one that somebody
+/// removed on purpose, or a move.
+fn forgets(before: Option<&BerthStatus>, after: &BerthStatus) -> bool {
+    let Some(before) = before else {
+        return false;
+    };
+    let has = |labels: &BTreeMap<String, String>, key: &String, value: &String| labels.get(key) == Some(value);
+    let unwritten =
+        |(key, value): (&String, &String)| !has(&after.labels, key, value) && !has(&after.previous_labels, key, value);
+    let brought_back = |(key, value): (&String, &String)| !has(&after.removed_labels, key, value);
+    before.labels.iter().any(unwritten)
+        || before.removed_labels.iter().any(brought_back)
+        || (before.followed.is_some() && before.followed != after.followed)
 }
 
 /// Events of one action about one object are counted as one, with the sentence of the first. So another sentence is

@@ -3,21 +3,31 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
+use berth_cluster::controller::Options;
 use berth_resources::Berth;
 use http::{Method, Request};
+use k8s_openapi::api::core::v1::Node;
 use kube::{Client, ResourceExt as _, client::Body};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::{Cluster, Controllers, INFRA, Needs, STORAGE, has, lacks, on_both, start_controllers};
+use crate::{
+    leaders::lease,
+    support::{Cluster, Controllers, INFRA, Needs, STORAGE, has, lacks, on_both, start_controllers},
+};
 
 on_both! {
     Needs::NOTHING;
     a_replica_that_dies_half_way_undoes_nothing,
     what_documents_ask_for_is_tried_again,
+    what_was_written_unseen_is_still_owned,
+    a_leader_with_a_late_watch_forgets_nothing,
 }
 
 /// The most writes that a replica makes about one of these nodes, and one more.
@@ -101,7 +111,7 @@ fn is_settled(berth: &Berth) -> bool {
     let knows = match berth.name_any().split_once('-') {
         Some(("moved", _)) => followed(berth) == Some("storage"),
         Some(("back", _)) => followed(berth).is_none(),
-        _ => removed(berth, "telco.example/keep"),
+        _ => removed(berth, KEEP),
     };
     let pool = berth.status.as_ref().and_then(|status| status.pool.as_deref());
     let expected = if berth.name_any().starts_with("moved") {
@@ -115,7 +125,7 @@ fn is_settled(berth: &Berth) -> bool {
 async fn reserve(cluster: &Cluster) -> Controllers {
     let controllers = cluster.controllers(|_| {});
     for name in ["moved", "back", "bared"].into_iter().flat_map(names) {
-        let spec = json!({"pool": "infra", "preregister": "Now", "labels": {"telco.example/keep": "yes"}});
+        let spec = json!({"pool": "infra", "preregister": "Now", "labels": {KEEP: "yes"}});
         cluster.berth(&name, spec).await;
     }
     for name in ["moved", "back", "bared"].into_iter().flat_map(names) {
@@ -154,7 +164,7 @@ async fn a_replica_that_dies_half_way_undoes_nothing(cluster: &mut Cluster) {
         cluster.label(&name, json!({STORAGE: null, INFRA: ""})).await;
     }
     for name in names("bared") {
-        cluster.label(&name, json!({"telco.example/keep": null})).await;
+        cluster.label(&name, json!({KEEP: null})).await;
     }
     let ended = async |name: &str| {
         let berth = cluster.api::<Berth>().get(name).await.expect("a Berth");
@@ -183,14 +193,14 @@ async fn a_replica_that_dies_half_way_undoes_nothing(cluster: &mut Cluster) {
         let right = |node: &_| match name.split_once('-') {
             Some(("moved", _)) => has(node, "tier", "storage") && has(node, STORAGE, "") && lacks(node, INFRA),
             Some(("back", _)) => has(node, "tier", "infra") && has(node, INFRA, "") && lacks(node, STORAGE),
-            _ => has(node, "tier", "infra") && lacks(node, "telco.example/keep"),
+            _ => has(node, "tier", "infra") && lacks(node, KEEP),
         };
         cluster.node_with(name, "had its labels", right).await;
         for version in history.of(name) {
             let undone = match name.split_once('-') {
                 Some(("moved", _)) => !lacks(&version, INFRA),
                 Some(("back", _)) => !lacks(&version, STORAGE),
-                _ => !lacks(&version, "telco.example/keep"),
+                _ => !lacks(&version, KEEP),
             };
             assert!(!undone, "{name} was for a moment as before: {:?}", version.labels());
         }
@@ -198,21 +208,30 @@ async fn a_replica_that_dies_half_way_undoes_nothing(cluster: &mut Cluster) {
     next.stop().await;
 }
 
+const REVISION: &str = "example.com/revision";
+const KEEP: &str = "telco.example/keep";
+
+/// The documents of a revision: a pool, and a machine whose label says which revision it is.
+fn revision(value: &str) -> Arc<Vec<Value>> {
+    Arc::new(vec![
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+            "metadata": {"name": "infra", "annotations": {"berth.dev/node-labels": "tier=infra"}},
+            "spec": {"nodeSelector": {"matchLabels": {INFRA: ""}}},
+        }),
+        json!({
+            "apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": "w1"},
+            "spec": {"pool": "infra", "preregister": "Now", "labels": {REVISION: value, KEEP: "yes"}},
+        }),
+    ])
+}
+
+fn has_revision(value: &'static str) -> impl Fn(&Node) -> bool {
+    move |node| has(node, REVISION, value)
+}
+
 /// A Berth that cannot be made, or changed, when a revision is committed is made or changed as soon as it can be.
 async fn what_documents_ask_for_is_tried_again(cluster: &mut Cluster) {
-    let revision = |value: &str| {
-        Arc::new(vec![
-            json!({
-                "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
-                "metadata": {"name": "infra", "annotations": {"berth.dev/node-labels": "tier=infra"}},
-                "spec": {"nodeSelector": {"matchLabels": {INFRA: ""}}},
-            }),
-            json!({
-                "apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": "w1"},
-                "spec": {"pool": "infra", "preregister": "Now", "labels": {"example.com/revision": value}},
-            }),
-        ])
-    };
     // The first create and the first two changes of its spec are lost on the way.
     let left = Arc::new(Mutex::new(HashMap::from([(Method::POST, 1_u32), (Method::PATCH, 2)])));
     let lost = left.clone();
@@ -229,7 +248,6 @@ async fn what_documents_ask_for_is_tried_again(cluster: &mut Cluster) {
     });
     let (commit, documents) = tokio::sync::watch::channel(revision("one"));
     let controllers = cluster.controllers_with(client, |options| options.documents = Some(documents));
-    let has_revision = |value: &'static str| move |node: &_| has(node, "example.com/revision", value);
     cluster.node_with("w1", "had the first", has_revision("one")).await;
     commit.send_replace(revision("two"));
     cluster.node_with("w1", "had the second", has_revision("two")).await;
@@ -238,4 +256,126 @@ async fn what_documents_ask_for_is_tried_again(cluster: &mut Cluster) {
         "what was to be lost was lost"
     );
     controllers.stop().await;
+}
+
+/// A way to the API server on which no watch of Nodes begins: what was listed at first is all that is known of them.
+#[derive(Clone, Default)]
+struct Late {
+    /// A watch was refused, so that the list before it has been read.
+    listed: Arc<AtomicBool>,
+    /// Watches are let through from now on.
+    open: Arc<AtomicBool>,
+    /// The next patch of the Node is carried out, and its answer is lost.
+    loses_answer: Arc<AtomicBool>,
+}
+
+impl Late {
+    fn client(&self, client: Client) -> Client {
+        let late = self.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (client, path) = (client.clone(), request.uri().path().to_owned());
+            let watches = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            let is_held = watches && path.ends_with("/nodes") && !late.open.load(Ordering::SeqCst);
+            late.listed.fetch_or(is_held, Ordering::SeqCst);
+            let is_patch = request.method() == Method::PATCH && path.ends_with("/nodes/w1");
+            let is_lost = is_patch && late.loses_answer.swap(false, Ordering::SeqCst);
+            async move {
+                if is_held {
+                    return Err(tower::BoxError::from("nobody answers"));
+                }
+                let answer = client.send(request).await.map_err(tower::BoxError::from)?;
+                if is_lost {
+                    Err("the answer is lost".into())
+                } else {
+                    Ok(answer)
+                }
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    async fn has_listed(&self) {
+        while !self.listed.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+fn is_recorded(berth: &Berth, value: &str) -> bool {
+    let status = berth.status.as_ref().filter(|status| status.node_uid.is_some());
+    status.is_some_and(|status| status.labels.get(REVISION).is_some_and(|label| label == value))
+}
+
+/// A label is written and nobody says so, no watch shows it, and the documents change once more: Berth does not take its own
+/// label for somebody else's.
+async fn what_was_written_unseen_is_still_owned(cluster: &mut Cluster) {
+    let (commit, documents) = tokio::sync::watch::channel(revision("one"));
+    let with_documents = |options: &mut Options| options.documents = Some(documents.clone());
+    let first = cluster.controllers(with_documents);
+    cluster
+        .berth_with("w1", "was settled", |berth| is_recorded(berth, "one"))
+        .await;
+    first.stop().await;
+
+    let late = Late::default();
+    late.loses_answer.store(true, Ordering::SeqCst);
+    let client = late.client(cluster.fresh_client().await);
+    let controllers = cluster.controllers_with(client, with_documents);
+    commit.send_replace(revision("two"));
+    cluster.node_with("w1", "had the second", has_revision("two")).await;
+    commit.send_replace(revision("three"));
+    cluster
+        .berth_with("w1", "was to have the third", |berth| is_recorded(berth, "three"))
+        .await;
+    late.open.store(true, Ordering::SeqCst);
+    cluster.node_with("w1", "had the third", has_revision("three")).await;
+    controllers.stop().await;
+}
+
+/// A replica whose watch of Nodes is late begins to lead. What the last leader noted in the Berth is not lost: which labels are
+/// Berth's, and which one an administrator removed.
+async fn a_leader_with_a_late_watch_forgets_nothing(cluster: &mut Cluster) {
+    let (commit, documents) = tokio::sync::watch::channel(revision("one"));
+    let replica = |identity: &'static str| {
+        let documents = documents.clone();
+        move |options: &mut Options| {
+            options.documents = Some(documents);
+            options.lease = Some(lease(identity));
+        }
+    };
+    let first = cluster.controllers(replica("first"));
+    cluster
+        .berth_with("w1", "was settled", |berth| is_recorded(berth, "one"))
+        .await;
+    let late = Late::default();
+    let client = late.client(cluster.fresh_client().await);
+    let second = cluster.controllers_with(client, replica("second"));
+    late.has_listed().await;
+    for value in ["two", "three"] {
+        commit.send_replace(revision(value));
+        cluster.node_with("w1", "had the next", has_revision(value)).await;
+        cluster
+            .berth_with("w1", "knew the next", |berth| is_recorded(berth, value))
+            .await;
+    }
+    let history = cluster.history().await;
+    cluster.label("w1", json!({KEEP: null})).await;
+    cluster
+        .berth_with("w1", "knew of the removal", |berth| removed(berth, KEEP))
+        .await;
+    first.stop().await;
+    commit.send_replace(revision("four"));
+    cluster.node_with("w1", "had the fourth", has_revision("four")).await;
+    late.open.store(true, Ordering::SeqCst);
+    commit.send_replace(revision("five"));
+    let node = cluster.node_with("w1", "had the fifth", has_revision("five")).await;
+    assert!(lacks(&node, KEEP), "{node:?}");
+    for version in history.of("w1") {
+        assert!(
+            lacks(&version, KEEP),
+            "it was for a moment as before: {:?}",
+            version.labels()
+        );
+    }
+    second.stop().await;
 }

@@ -17,7 +17,7 @@ on_both! {
     what_happened_while_nobody_looked_is_found_although_the_history_is_gone,
 }
 
-fn lease(identity: &str) -> LeaseOptions {
+pub(crate) fn lease(identity: &str) -> LeaseOptions {
     LeaseOptions {
         namespace: "kube-system".to_owned(),
         identity: identity.to_owned(),

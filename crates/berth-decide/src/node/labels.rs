@@ -195,7 +195,7 @@ impl LabelPlan {
     /// The merge patch for the Node; `None` when nothing is to be written.
     ///
     /// It names the object by its uid, so that it cannot land on a Node that was created anew. Where it changes or
-    /// removes what is there it also names the version it was computed from.
+    /// removes what is there, in the note of what is Berth's too, it also names the version it was computed from.
     pub(super) fn patch(&self, node: &NodeView, berth: &Berth, pool: Option<&str>) -> Option<Value> {
         let mut metadata = Map::new();
         if !self.labels.is_empty() {
@@ -214,7 +214,9 @@ impl LabelPlan {
         if node.annotations.contains_key(names::RELEASED) {
             annotations.insert(names::RELEASED.to_owned(), Value::Null);
         }
-        let mut replaces = annotations.values().any(Value::is_null);
+        let loses =
+            |noted: BTreeMap<String, String>| noted.iter().any(|(key, value)| self.owned.get(key) != Some(value));
+        let mut replaces = annotations.values().any(Value::is_null) || node.owned().is_some_and(loses);
         if !annotations.is_empty() {
             metadata.insert("annotations".to_owned(), Value::Object(annotations));
         }

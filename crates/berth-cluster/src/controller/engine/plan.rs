@@ -12,7 +12,7 @@ use super::{
     brake::Prospects,
     round::{ENOUGH_JOBS, PART},
 };
-use crate::controller::writer::Work;
+use crate::controller::writer::{Sight, Work};
 use berth_decide::{
     Answer, Decision, Definitions, NodeView, Pin, Question, Settings, Subject, decide, is_in_place, made_by, names, pin,
 };
@@ -245,7 +245,10 @@ impl Item {
                 });
             }
         } else {
-            planned.work.extend(apply(self.berth, decision));
+            let sight = self
+                .live
+                .map_or(Sight::Nothing, |node| Sight::Version(node.resource_version));
+            planned.work.extend(apply(self.berth, decision, sight));
         }
         for other in self.others {
             if other.metadata.deletion_timestamp.is_some() {
@@ -262,14 +265,14 @@ impl Item {
                 duplicate_of: Some(&first),
             };
             let decision = decide(definitions, subject, &Pin::default(), &Answer::default(), settings);
-            planned.work.extend(apply(other, decision));
+            planned.work.extend(apply(other, decision, Sight::NotNeeded));
         }
         planned
     }
 }
 
 /// A job only where something is to be written.
-fn apply(berth: Berth, decision: Decision) -> Option<Work> {
+fn apply(berth: Berth, decision: Decision, sight: Sight) -> Option<Work> {
     let unguarded = !berth.finalizers().iter().any(|finalizer| finalizer == names::FINALIZER);
     if decision.node.is_none() && decision.status_patch(&berth).is_none() && !unguarded {
         return None;
@@ -281,6 +284,7 @@ fn apply(berth: Berth, decision: Decision) -> Option<Work> {
         node: decision.node,
         status: Box::new(decision.status),
         notes: decision.notes,
+        sight,
     })
 }
 
