@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use berth_testing::KILLS;
+use berth_testing::{KILLS, LOAD_MINUTES, LOAD_REPORT};
 
 use crate::{fuzz, workspace::Workspace};
 
@@ -17,6 +17,9 @@ const INPUTS: u64 = 10_000_000;
 
 /// How many processes each kill test kills.
 const KILL_COUNT: usize = 100;
+
+/// For how many minutes the load goes on.
+const LOAD_TIME: u64 = 60;
 
 const PAGE: &str = "docs/campaigns.md";
 
@@ -39,6 +42,11 @@ pub(crate) enum Campaign {
         /// Kills for each test.
         kills: usize,
     },
+    /// Load on a real API server with everything that can go wrong around Berth.
+    Load {
+        /// For how long.
+        minutes: u64,
+    },
 }
 
 impl Campaign {
@@ -57,7 +65,11 @@ impl Campaign {
             ["kill", kills] => Self::Kill {
                 kills: usize::try_from(number(kills)?)?,
             },
-            [] => bail!("say which campaign: `campaign fuzz` or `campaign kill`"),
+            ["load"] => Self::Load { minutes: LOAD_TIME },
+            ["load", minutes] => Self::Load {
+                minutes: number(minutes)?,
+            },
+            [] => bail!("say which campaign: `campaign fuzz`, `campaign kill` or `campaign load`"),
             [unknown, ..] => bail!("there is no campaign `{unknown}`"),
         })
     }
@@ -68,6 +80,7 @@ impl Campaign {
         let (name, mut lines) = match self {
             Self::Fuzz { inputs } => ("fuzz", fuzz_lines(workspace, inputs)?),
             Self::Kill { kills } => ("kill", kill_lines(workspace, kills)?),
+            Self::Load { minutes } => ("load", load_lines(workspace, minutes)?),
         };
         lines.push(String::new());
         lines.push(format!(
@@ -133,6 +146,26 @@ fn kill_lines(workspace: &Workspace, kills: usize) -> Result<Vec<String>> {
     Ok(lines)
 }
 
+/// The figures are the test's own.
+fn load_lines(workspace: &Workspace, minutes: u64) -> Result<Vec<String>> {
+    let folder = tempfile::tempdir().context("no temporary folder")?;
+    let report = folder.path().join("report.md");
+    let status = workspace
+        .cargo()
+        .args(["test", "--locked", "--package", "berth", "--test", "load"])
+        .args(["nothing_is_lost_under_load", "--", "--nocapture"])
+        .env(LOAD_MINUTES, minutes.to_string())
+        .env(LOAD_REPORT, &report)
+        .env(berth_testing::REQUIRE_TOOLS, "1")
+        .status()
+        .context("cargo cannot be started")?;
+    if !status.success() {
+        bail!("the load test failed; its last lines name the seed and the folder with the logs");
+    }
+    let report = fs::read_to_string(&report).with_context(|| format!("cannot read {}", report.display()))?;
+    Ok(report.lines().map(str::to_owned).collect())
+}
+
 /// The page with the text of one section replaced.
 fn with_section(page: &str, name: &str, text: &str) -> Result<String> {
     let begin = format!("<!-- {name} -->\n");
@@ -178,7 +211,14 @@ mod tests {
             Campaign::Fuzz { inputs: 10_000_000 }
         );
         assert_eq!(Campaign::parse(&["kill", "7"]).unwrap(), Campaign::Kill { kills: 7 });
-        for (words, wrong) in [(vec![], "fuzz"), (vec!["fzz"], "fzz"), (vec!["kill", "0"], "0")] {
+        assert_eq!(Campaign::parse(&["load"]).unwrap(), Campaign::Load { minutes: 60 });
+        assert_eq!(Campaign::parse(&["load", "5"]).unwrap(), Campaign::Load { minutes: 5 });
+        for (words, wrong) in [
+            (vec![], "load"),
+            (vec!["fzz"], "fzz"),
+            (vec!["kill", "0"], "0"),
+            (vec!["load", "1h"], "1h"),
+        ] {
             let message = Campaign::parse(&words).unwrap_err().to_string();
             assert!(message.contains(wrong), "{message}");
         }
@@ -193,5 +233,13 @@ mod tests {
             "# A\n<!-- fuzz -->\nnew\n<!-- end of fuzz -->\nB\n<!-- kill -->\n<!-- end of kill -->\n"
         );
         assert!(with_section(&page, "load", "x").is_err());
+    }
+
+    #[test]
+    fn the_page_has_a_section_for_every_campaign() {
+        let page = include_str!("../../docs/campaigns.md");
+        for name in ["fuzz", "kill", "load"] {
+            assert!(with_section(page, name, "x").is_ok(), "{name}");
+        }
     }
 }

@@ -136,6 +136,8 @@ Chores:
   campaign fuzz [N]   Give every fuzz target N inputs, ten million unless said otherwise, and write docs/campaigns.md
   campaign kill [N]   Kill N processes during document writes and relabelling on SQLite and PostgreSQL, a hundred unless
                       said otherwise, and write docs/campaigns.md
+  campaign load [MIN] Put load on a real API server for MIN minutes, an hour unless said otherwise, with killed leaders,
+                      restarts, compaction and storms of refusals, and write docs/campaigns.md
   help                Show this text
 
 Steps of `test`, in order:

@@ -89,7 +89,6 @@ impl Default for PoolOptions {
 
 /// How to run.
 #[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Options {
     /// What to do.
     pub mode: Mode,

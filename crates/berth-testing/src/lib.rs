@@ -48,7 +48,7 @@ mod request_judge;
 mod scratch;
 
 pub use bootstrap::BootstrapToken;
-pub use campaign::{KILLS, kills};
+pub use campaign::{KILLS, LOAD_MINUTES, LOAD_REPORT, LOAD_SEED, kills, load_report, load_seed, load_time};
 pub use certificates::Identity;
 pub use control_plane::{ControlPlane, Options};
 pub use error::TestingError;

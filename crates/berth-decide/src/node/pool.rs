@@ -89,7 +89,7 @@ pub fn current_pool<'a>(definitions: &Definitions, berth: &'a Berth) -> Option<&
         .filter(|followed| berth.spec.pool_policy != PoolPolicy::Enforce && followed.declared.as_deref() == declared)
         .map(|followed| followed.pool.as_str());
     let exists = |pool: &&str| definitions.has_pool(pool);
-    decided.filter(exists).or(followed.filter(exists)).or(declared)
+    decided.filter(exists).or_else(|| followed.filter(exists)).or(declared)
 }
 
 /// The Berth that counts for each node: of several with one node name the oldest that is not given up.
