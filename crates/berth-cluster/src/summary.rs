@@ -56,7 +56,12 @@ pub struct BerthSummary {
 }
 
 impl BerthSummary {
-    /// Whether something is not as declared. A machine that has not come yet, or whose place was given up, is no drift.
+    /// Whether a declared label is not there because an administrator removed it on purpose.
+    pub fn is_held_back(&self) -> bool {
+        self.ready && self.reason == reason::REMOVED_ON_PURPOSE
+    }
+
+    /// Whether something is not as declared. A machine that has not come yet, or whose place was given up, is not drift.
     pub fn has_drifted(&self) -> bool {
         !self.ready
             && ![reason::AWAITING_MACHINE, reason::PREREGISTERED, reason::RELEASED].contains(&self.reason.as_str())

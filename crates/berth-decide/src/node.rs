@@ -251,6 +251,7 @@ fn live(
     decision.held_removals = plan.held;
     findings.held = plan.held;
     findings.withheld_pool_key.clone_from(&plan.withheld_pool_key);
+    findings.withheld = plan.withheld.iter().cloned().collect();
     findings.placement = Some(definitions.placement(&node.name, &plan.after));
     if !plan.stays {
         status.pool = answer.pool.as_deref().map(str::to_owned);

@@ -21,6 +21,7 @@ pub(super) struct Findings {
     pub(super) conflicts: Vec<String>,
     pub(super) held: usize,
     pub(super) withheld_pool_key: Option<String>,
+    pub(super) withheld: Vec<String>,
     pub(super) placement: Option<Result<Placement, MembershipError>>,
     pub(super) keeps_being_deleted: Option<i32>,
     pub(super) created: bool,
@@ -94,6 +95,12 @@ impl Findings {
             (FALSE, reason::MASS_REMOVAL, message)
         } else if !self.conflicts.is_empty() {
             (FALSE, reason::CONFLICT, self.conflicts.join("; "))
+        } else if !self.withheld.is_empty() {
+            let message = format!(
+                "the Node carries its labels, but for those that an administrator removed: {}",
+                self.withheld.join(", ")
+            );
+            (TRUE, reason::REMOVED_ON_PURPOSE, message)
         } else if self.has_node || self.created {
             (TRUE, reason::IN_SYNC, "the Node carries its labels".to_owned())
         } else if phase == Phase::Vacant {
@@ -126,7 +133,14 @@ impl Findings {
             return (FALSE, reason::NODE_KEEPS_BEING_DELETED, message);
         }
         match phase {
-            Phase::Occupied => (TRUE, reason::IN_SYNC, "the Node is as declared".to_owned()),
+            // A person's decision is no fault of the Node, and still not what is declared.
+            Phase::Occupied => match parts
+                .iter()
+                .find(|(_, reason, _)| *reason == reason::REMOVED_ON_PURPOSE)
+            {
+                Some((_, reason, message)) => (TRUE, reason, message.clone()),
+                None => (TRUE, reason::IN_SYNC, "the Node is as declared".to_owned()),
+            },
             Phase::Vacant if self.has_node || self.created => (
                 FALSE,
                 reason::RECREATED,

@@ -43,6 +43,8 @@ pub(super) struct LabelPlan {
     pub(super) enforced: bool,
     /// A key of the pool's selector that an administrator removed on purpose.
     pub(super) withheld_pool_key: Option<String>,
+    /// Declared keys that an administrator removed on purpose.
+    pub(super) withheld: BTreeSet<String>,
     /// Labels that go.
     pub(super) removals: usize,
     /// A person asked for it by touching this very Node or Berth.
@@ -147,6 +149,7 @@ impl LabelPlan {
         let after = patched(&node.labels, &labels);
         Self {
             withheld_pool_key: withheld.iter().find(|key| demanded.contains_key(key)).cloned(),
+            withheld,
             labels,
             after,
             owned: owned_after,
@@ -186,6 +189,7 @@ impl LabelPlan {
             stays: true,
             enforced: false,
             withheld_pool_key: None,
+            withheld: BTreeSet::new(),
             removals,
             asked,
             taints: false,

@@ -440,6 +440,9 @@ fn a_key_removed_on_purpose_stays_removed() {
     world.settle();
     assert_eq!(world.has("telco.example/site"), None);
     assert!(world.status().removed_labels.contains_key("telco.example/site"));
+    for condition in ["LabelsInSync", "Ready"] {
+        assert_eq!(world.condition(condition), ("True", "RemovedOnPurpose"));
+    }
     world.delete_node();
     world.settle();
     assert_eq!(world.has("telco.example/site"), None, "not with a new Node");
@@ -455,6 +458,7 @@ fn a_key_removed_on_purpose_stays_removed() {
         world.status().removed_labels.is_empty(),
         "whoever removed it may bring it back"
     );
+    assert_eq!(world.condition("Ready"), ("True", "InSync"));
     world.unlabel("telco.example/site");
     world.settle();
     world.objects[3] = rule("site", &json!({"telco.example/site": "rome"}));

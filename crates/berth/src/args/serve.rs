@@ -94,7 +94,6 @@ pub(crate) struct ServeArgs {
 
 /// How the API relabels nodes.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RelabellingArgs {
     /// What happens to labels that are not declared, where a request does not say it
     #[arg(

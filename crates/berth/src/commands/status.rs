@@ -49,7 +49,7 @@ impl Report for StatusReport {
                 if berth.ready { "True" } else { "False" }.to_owned(),
                 berth.reason.clone(),
             ]);
-            if berth.has_drifted() || (wide && !berth.ready) {
+            if berth.has_drifted() || berth.is_held_back() || (wide && !berth.ready) {
                 messages.extend([&berth.name, ": ", &berth.message, "\n"]);
             }
         }
