@@ -30,13 +30,13 @@ pub(super) fn violation(
         let message = "the value does not meet the schema, which is secret";
         (String::new(), message.to_owned())
     } else {
-        let schema_path = short(&dotted(error.schema_path().as_str()));
+        let schema_path = cut(&dotted(error.schema_path().as_str()), LONGEST_PATH);
         (schema_path, message(error, &here))
     };
     Some(Violation {
         document: Arc::clone(rendered.document.identity()),
         schema: Some(Arc::clone(&schema.identity)),
-        path: short(&place(pointer)),
+        path: cut(&place(pointer), LONGEST_PATH),
         schema_path,
         message,
     })
@@ -86,12 +86,19 @@ pub(super) fn more(document: &Arc<Identity>) -> Violation {
     }
 }
 
-/// How long a message or a path may be, in bytes.
+/// How long a message may be, in bytes.
 const LONGEST: usize = 500;
+
+/// How long a path may be, in bytes. Data is deep, and a path that is cut leads nowhere.
+const LONGEST_PATH: usize = 4000;
 
 /// What something says, cut where it gets long. Nothing longer is ever written.
 pub(super) fn short(told: &dyn fmt::Display) -> String {
-    let mut text = Short::default();
+    cut(told, LONGEST)
+}
+
+fn cut(told: &dyn fmt::Display, longest: usize) -> String {
+    let mut text = Short(String::new(), longest);
     // The only way to fail is to be too long.
     if write!(text, "{told}").is_err() {
         text.0.push('…');
@@ -99,12 +106,12 @@ pub(super) fn short(told: &dyn fmt::Display) -> String {
     text.0
 }
 
-#[derive(Default)]
-struct Short(String);
+/// A text, and how long it may become.
+struct Short(String, usize);
 
 impl fmt::Write for Short {
     fn write_str(&mut self, part: &str) -> fmt::Result {
-        let left = LONGEST.saturating_sub(self.0.len());
+        let left = self.1.saturating_sub(self.0.len());
         if part.len() <= left {
             self.0.push_str(part);
             return Ok(());
