@@ -97,10 +97,10 @@ fn the_telco_site_is_served_and_ignition_takes_it() {
     // A machine that asks for its pool boots with the labels that `berth ignition --pool` gives it.
     let printed = at_root("ignition -f examples/telco-site --pool worker-rwn").json();
     let env = |config: &Value| file(config, "/etc/kubernetes/kubelet-env").unwrap();
-    let served = env(&server.config("/config/worker-rwn"));
-    assert_eq!(served, env(&printed));
-    assert!(served.contains("node.kubernetes.io/worker-rwn="), "{served}");
-    assert!(!served.contains("telco.example/clli"), "{served}");
+    let of_pool = env(&server.config("/config/worker-rwn"));
+    assert_eq!(of_pool, env(&printed));
+    assert!(of_pool.contains("node.kubernetes.io/worker-rwn="), "{of_pool}");
+    assert!(!of_pool.contains("telco.example/clli"), "{of_pool}");
 
     let entry = server.served.wait_for("smyrgaear02");
     assert!(entry.to_string().contains("worker-rwn"), "{entry}");

@@ -415,7 +415,7 @@ fn machine_configs_are_served(cluster: &Cluster) {
 
     let first = cluster.render("infra", &[]);
     cluster.configure("infra", &first, &first, 1);
-    let served = |path: &str| {
+    let rendered = |path: &str| {
         let (status, body) = server.get(path, "");
         if status != 200 {
             return body;
@@ -428,7 +428,7 @@ fn machine_configs_are_served(cluster: &Cluster) {
             .unwrap()
             .to_owned()
     };
-    until("the first config", || served("/config/infra") == first);
+    until("the first config", || rendered("/config/infra") == first);
     assert_eq!(health(&server)["status"], json!("ok"));
 
     // The next config is for new machines once one has survived it, also where the pool is paused.
@@ -445,9 +445,9 @@ fn machine_configs_are_served(cluster: &Cluster) {
     assert_ne!(first, second);
     cluster.configure("infra", &second, &first, 0);
     cluster.kubectl(&["label", "mcp", "infra", "seen=1"]);
-    assert_eq!(served("/config/infra"), first);
+    assert_eq!(rendered("/config/infra"), first);
     cluster.configure("infra", &second, &first, 1);
-    until("the second config", || served("/config/infra") == second);
+    until("the second config", || rendered("/config/infra") == second);
     assert_eq!(
         file(&server.config("/config/infra"), "/etc/motd.d/late").as_deref(),
         Some("late")
@@ -456,10 +456,10 @@ fn machine_configs_are_served(cluster: &Cluster) {
     // A machine that moved gets the config of the pool where it is now.
     let worker = cluster.render("worker", &[]);
     cluster.configure("worker", &worker, &worker, 1);
-    until("the workers' config", || served("/config/worker") == worker);
+    until("the workers' config", || rendered("/config/worker") == worker);
     let labels = file(&server.config("/config/worker"), "/etc/berth/labels").unwrap();
     assert!(labels.contains("node-role.kubernetes.io/worker="), "{labels}");
-    assert_eq!(served("/node/atlngamaw05"), second, "its declared pool");
+    assert_eq!(rendered("/node/atlngamaw05"), second, "its declared pool");
     let labels = file(&server.config("/node/atlngamaw05"), "/etc/berth/labels").unwrap();
     assert!(labels.contains("telco.example/dataplane=ovs"), "{labels}");
     let moved = json!({"status": {
@@ -477,7 +477,7 @@ fn machine_configs_are_served(cluster: &Cluster) {
         "-p",
         &moved,
     ]);
-    until("its new pool", || served("/node/atlngamaw05") == worker);
+    until("its new pool", || rendered("/node/atlngamaw05") == worker);
     let labels = file(&server.config("/node/atlngamaw05"), "/etc/berth/labels").unwrap();
     assert!(labels.contains("node-role.kubernetes.io/worker="), "{labels}");
     assert!(labels.contains("telco.example/dataplane=ovs"), "{labels}");

@@ -76,7 +76,11 @@ impl Memory {
                     .filter(|((of, _), _)| *of == kind)
                     .map(|(_, series)| series)
             };
-            let resident = || series().flat_map(settled).map(|sample| sample.resident / 1024);
+            let resident = || {
+                series()
+                    .flat_map(|series| settled(series))
+                    .map(|sample| sample.resident / 1024)
+            };
             let mut line = format!("| {name} | {}", series().count());
             for extreme in [resident().min(), resident().max()] {
                 let _ = write!(line, " | {} MiB", extreme.unwrap_or_default());
@@ -85,9 +89,10 @@ impl Memory {
                 .max_by_key(|series| lasts(series))
                 .map_or(&[][..], Vec::as_slice);
             let _ = write!(line, " | {} min", lasts(longest) / 60);
-            let growth = growth(longest).map_or("too short to say".to_owned(), |percent| {
-                format!("to {percent} % (limit {LIMIT} %)")
-            });
+            let growth = growth(longest).map_or_else(
+                || "too short to say".to_owned(),
+                |percent| format!("to {percent} % (limit {LIMIT} %)"),
+            );
             let _ = write!(line, " | {growth} |");
             lines.push(line);
         }
@@ -103,7 +108,7 @@ fn lasts(series: &[Sample]) -> u64 {
 }
 
 /// What was measured after the warm-up; after its start where it did not get that far.
-fn settled(series: &Vec<Sample>) -> &[Sample] {
+fn settled(series: &[Sample]) -> &[Sample] {
     let warm = after(series, WARM_UP);
     if warm.is_empty() { after(series, START) } else { warm }
 }

@@ -1,6 +1,8 @@
 //! Remote workers at day 0, second part: the pool without keepalived, the places of routers, and egress addresses. Labels that the
 //! procedure sets with `oc label` are set here on Nodes as the cluster shows them.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use super::{done, item, pool_of, strings};
@@ -151,13 +153,13 @@ fn site() -> Folder {
             "metadata": {"name": format!("00-{role}"), "labels": {"machineconfiguration.openshift.io/role": role}},
             "spec": {"config": {"ignition": {"version": "3.2.0"}, "storage": {"files": [
                 {"path": "/etc/kubernetes/manifests/keepalived.yaml", "mode": 420, "contents": {"source": "data:,kind%3A%20Pod%0A"}}]}}}});
-        text.push_str(&format!("---\n{pool}\n---\n{config}\n"));
+        writeln!(text, "---\n{pool}\n---\n{config}").unwrap();
     }
     let cluster = json!({"apiVersion": "berth.dev/v1alpha1", "kind": "Cluster", "metadata": {"name": "ztp"}, "spec": {
         "baseDomain": "lab.example", "release": "4.9", "platform": "BareMetal", "apiVIPs": ["10.19.3.10"],
         "ingressVIPs": ["10.19.3.11"], "machineNetworks": ["control"],
         "remoteSites": [{"name": "rwn", "networks": ["remote"]}]}});
-    text.push_str(&format!("---\n{cluster}\n"));
+    writeln!(text, "---\n{cluster}").unwrap();
     for (name, role, network, address) in MACHINES {
         let mut data = json!({"addressing": [{"network": network, "address": address}]});
         let mut labels = json!({"berth.dev/pool": role});
