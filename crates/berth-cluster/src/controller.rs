@@ -25,6 +25,7 @@ mod writer;
 
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
+use berth_decide::flavour_of;
 use berth_labels::{ConflictPolicy, Flavour};
 use berth_listen::{ListenError, ListenOptions, Server};
 use jiff::Timestamp;
@@ -98,8 +99,8 @@ pub struct Options {
     pub approve: bool,
     /// Make a Berth for every Node that has none.
     pub adopt: bool,
-    /// Whose kubelet and API server rules hold, unless documents say it.
-    pub flavour: Flavour,
+    /// Whose kubelet and API server rules hold, whatever the documents say.
+    pub flavour: Option<Flavour>,
     /// What to do with keys that somebody else set to another value.
     pub conflicts: ConflictPolicy,
     /// Let a change take away more than a tenth of all owned labels.
@@ -132,6 +133,12 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
+    /// Whose kubelet and API server rules hold. Everything that runs asks here.
+    pub fn flavour(&self) -> Flavour {
+        let documents = self.documents.as_ref().map(|documents| Arc::clone(&documents.borrow()));
+        flavour_of(documents.iter().flat_map(|documents| documents.iter()), self.flavour)
+    }
+
     /// The defaults, with a clock.
     pub fn new(clock: Clock) -> Self {
         Self {
@@ -139,7 +146,7 @@ impl Options {
             pools: PoolOptions::default(),
             approve: false,
             adopt: true,
-            flavour: Flavour::default(),
+            flavour: None,
             conflicts: ConflictPolicy::Report,
             allow_mass_removal: false,
             lease: None,
@@ -252,7 +259,29 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn one_flavour_holds_for_everything_that_runs() {
+        let region = json!({
+            "schema": "drydock/Region/v1",
+            "metadata": {"schema": "metadata/Document/v1", "name": "r", "labels": {"berth.dev/flavour": "openshift"}},
+            "data": {},
+        });
+        let rule = json!({"apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": "r"}});
+        let (sender, documents) = watch::channel(Arc::new(vec![rule, region]));
+        let mut options = Options::new(Arc::new(|| Timestamp::UNIX_EPOCH));
+        assert_eq!(options.flavour(), Flavour::Upstream, "nobody says it");
+        options.documents = Some(documents);
+        assert_eq!(options.flavour(), Flavour::Openshift, "the documents say it");
+        options.flavour = Some(Flavour::Upstream);
+        assert_eq!(options.flavour(), Flavour::Upstream, "what was asked for counts more");
+        options.flavour = None;
+        sender.send_replace(Arc::new(Vec::new()));
+        assert_eq!(options.flavour(), Flavour::Upstream, "documents change");
+    }
 
     /// Whatever breaks in a watch, the controllers do not go on without it.
     #[tokio::test]

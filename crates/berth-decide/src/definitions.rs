@@ -76,8 +76,9 @@ impl Answer {
 }
 
 impl Definitions {
-    /// Reads objects that are not about one node: pools, rules, machine configs, racks, profiles.
-    pub fn new<'a>(objects: impl IntoIterator<Item = &'a Value>, flavour: Flavour) -> Self {
+    /// Reads objects that are not about one node: pools, rules, machine configs, racks, profiles. Without a flavour, a Region
+    /// among them says it.
+    pub fn new<'a>(objects: impl IntoIterator<Item = &'a Value>, flavour: impl Into<Option<Flavour>>) -> Self {
         let mut sources = Sources::new();
         let (site, diagnostics) = read(&mut sources, objects);
         let membership = Membership::new(site.pools.iter().map(|pool| {
@@ -86,7 +87,7 @@ impl Definitions {
         }));
         let findings = diagnostics.iter().map(|found| finding(&sources, found)).collect();
         Self {
-            flavour: site.flavour.as_ref().map_or(flavour, |declared| declared.value),
+            flavour: site.flavour_for(flavour.into()),
             sources,
             site,
             membership,
@@ -154,6 +155,18 @@ impl Definitions {
         self.site.observed = Vec::new();
         answers
     }
+}
+
+/// Whose rules hold for these documents: what was asked for, else what a Region among them says.
+pub fn flavour_of<'a>(documents: impl IntoIterator<Item = &'a Value>, asked: Option<Flavour>) -> Flavour {
+    if let Some(asked) = asked {
+        return asked;
+    }
+    let is_region = |document: &&Value| {
+        let text = |field: &str| document.get(field).and_then(Value::as_str).unwrap_or_default();
+        text("kind") == "Region" || text("schema").contains("/Region/")
+    };
+    Definitions::new(documents.into_iter().filter(is_region), None).flavour()
 }
 
 /// What `berth lint` would say about one object on its own. Admission and the controllers ask this same question.

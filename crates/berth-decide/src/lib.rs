@@ -27,7 +27,9 @@ pub use certificate::{
     decide_certificate, is_node_name, judge_certificate,
 };
 pub use declared::Declaration;
-pub use definitions::{Answer, Definitions, Finding, Question, is_changed, plain, validate, validate_among};
+pub use definitions::{
+    Answer, Definitions, Finding, Question, flavour_of, is_changed, plain, validate, validate_among,
+};
 pub use node::{
     Cause, Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, current_pool, decide, first_of,
     is_adoptable, is_in_place, made_by, merge_diff, pin, reserve, seniority,

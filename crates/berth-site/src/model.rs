@@ -87,6 +87,14 @@ pub struct Site {
     pub observed: Vec<ObservedNode>,
 }
 
+impl Site {
+    /// Whose kubelet and API server rules hold: what was asked for, else what a Region says, else upstream's.
+    pub fn flavour_for(&self, asked: Option<Flavour>) -> Flavour {
+        let declared = self.flavour.as_ref().map(|flavour| flavour.value);
+        asked.or(declared).unwrap_or_default()
+    }
+}
+
 /// A `MachineConfigPool`.
 #[derive(Debug)]
 pub struct Pool {

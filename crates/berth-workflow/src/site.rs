@@ -59,13 +59,12 @@ impl SiteSnapshot {
             (load(&texts.sources, &texts.documents).0, texts.secrets)
         });
         let (site, secrets) = read.await.map_err(|_| Error::Interrupted)?;
-        let stated = site.flavour.as_ref().map(|flavour| flavour.value);
         Ok(Arc::new(Self {
             revision,
             messages,
             has_deployment_configuration,
             is_deployed_by_airship,
-            flavour: flavour.or(stated).unwrap_or_default(),
+            flavour: site.flavour_for(flavour),
             site,
             secrets,
         }))

@@ -107,7 +107,7 @@ mod tests {
         let silent = tower::service_fn(|_: http::Request<kube::client::Body>| async {
             Err::<Response<kube::client::Body>, _>(std::io::Error::other("nobody is there"))
         });
-        let (webhook, watching) = Webhook::new(&Client::new(silent, "default"), Flavour::Upstream);
+        let (webhook, watching) = Webhook::new(&Client::new(silent, "default"), || Flavour::Upstream);
         let _watching = AbortOnDropHandle::new(tokio::spawn(watching));
         let (mut client, server) = tokio::io::duplex(64 << 10);
         let peer = SocketAddr::from(([192, 0, 2, 1], 1));
@@ -128,7 +128,7 @@ mod tests {
         let broken = tower::service_fn(|_: http::Request<kube::client::Body>| {
             futures::future::lazy(|_| -> Answer { panic!("as a test does") })
         });
-        let (webhook, watching) = Webhook::new(&Client::new(broken, "default"), Flavour::Upstream);
+        let (webhook, watching) = Webhook::new(&Client::new(broken, "default"), || Flavour::Upstream);
         let ended = tokio::spawn(watching).await;
         assert!(ended.is_err_and(|error| error.is_panic()));
         let review = br#"{"request": {"kind": {"group": "", "kind": "Node"}, "object": {},

@@ -1,6 +1,6 @@
 //! The webhook: keeps what reviews depend on, and answers them.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use berth_labels::Flavour;
 use futures::StreamExt as _;
@@ -60,7 +60,7 @@ pub enum WebhookError {
 /// Answers reviews from what its watches have seen: a review costs the API server no request of its own.
 #[derive(Clone)]
 pub struct Webhook {
-    flavour: Flavour,
+    flavour: Arc<dyn Fn() -> Flavour + Send + Sync>,
     recorder: Recorder,
     documents: watch::Receiver<Snapshot>,
     berths: Store<Berth>,
@@ -69,7 +69,7 @@ pub struct Webhook {
 impl std::fmt::Debug for Webhook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Webhook")
-            .field("flavour", &self.flavour)
+            .field("flavour", &(self.flavour)())
             .finish_non_exhaustive()
     }
 }
@@ -77,7 +77,12 @@ impl std::fmt::Debug for Webhook {
 impl Webhook {
     /// A webhook for this cluster, and what watches for it. It answers while that runs, when it has seen everything. Should
     /// the watches panic, the program must end: the answers would be of yesterday.
-    pub fn new(client: &Client, flavour: Flavour) -> (Self, impl Future<Output = ()> + Send + 'static) {
+    ///
+    /// `flavour` says whose rules hold whenever a review comes: documents that say it may change.
+    pub fn new(
+        client: &Client,
+        flavour: impl Fn() -> Flavour + Send + Sync + 'static,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let reporter = Reporter {
             controller: "berth-admission".to_owned(),
             instance: None,
@@ -99,7 +104,7 @@ impl Webhook {
             futures::join!(following, reflecting);
         };
         let webhook = Self {
-            flavour,
+            flavour: Arc::new(flavour),
             recorder: Recorder::new(client.clone(), reporter),
             documents,
             berths,
@@ -131,7 +136,7 @@ impl Webhook {
     /// What the answer depends on; `None` when nobody watches any more.
     async fn world(&self, asked: &Review) -> Option<World> {
         let mut world = World {
-            flavour: self.flavour,
+            flavour: (self.flavour)(),
             ..World::default()
         };
         let kinds: &[DocumentKind] = match &asked.subject {

@@ -278,7 +278,7 @@ impl Engine {
     fn flavour(&self) -> Flavour {
         self.documents
             .as_ref()
-            .map_or(self.options.flavour, Definitions::flavour)
+            .map_or_else(|| self.options.flavour(), Definitions::flavour)
     }
 
     /// Berths that the documents ask for.

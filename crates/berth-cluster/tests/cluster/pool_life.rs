@@ -46,7 +46,7 @@ const BUSY: &str = "worker-rwn-001";
 fn full(options: &mut Options) {
     options.mode = Mode::Full;
     // The site's kubelet unit is OpenShift's.
-    options.flavour = Flavour::Openshift;
+    options.flavour = Some(Flavour::Openshift);
     options.pools = PoolOptions {
         settle: Duration::from_millis(300),
         keep_unused: Duration::ZERO,

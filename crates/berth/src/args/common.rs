@@ -54,7 +54,7 @@ pub(crate) struct FlavourArg {
 impl FlavourArg {
     /// The flavour for a site: what was typed, else what its documents say.
     pub(crate) fn of(self, site: &Site) -> Flavour {
-        self.of_or(site, Flavour::default())
+        site.flavour_for(self.typed())
     }
 
     /// The flavour for a site, or this one where nobody says.

@@ -47,7 +47,8 @@ pub(crate) fn run(args: &ControllerArgs) -> Result<Exit, Failure> {
         options.documents = documents(args).await?;
         let serving = match (args.admission_listen, &args.tls_cert, &args.tls_key) {
             (Some(address), Some(certificate), Some(key)) => {
-                let (reviewer, watching) = Webhook::new(&client, options.flavour);
+                let rules = options.clone();
+                let (reviewer, watching) = Webhook::new(&client, move || rules.flavour());
                 let tls = TlsOptions {
                     client_ca: args.admission_client_ca.clone(),
                     ..TlsOptions::new(address, certificate, key)
@@ -94,9 +95,7 @@ fn options(args: &ControllerArgs) -> Options {
     if args.take_over {
         options.conflicts = ConflictPolicy::TakeOver;
     }
-    if let Some(flavour) = args.flavour.typed() {
-        options.flavour = flavour;
-    }
+    options.flavour = args.flavour.typed();
     if !args.no_leader_election {
         options.lease = Some(LeaseOptions {
             namespace: args.lease_namespace.clone(),

@@ -152,7 +152,7 @@ async fn reviews(args: &ServeArgs) -> Result<Option<Server>, Failure> {
         client_ca: args.admission_client_ca.clone(),
         ..TlsOptions::new(address, certificate, key)
     };
-    let (reviewer, watching) = Webhook::new(&client, flavour);
+    let (reviewer, watching) = Webhook::new(&client, move || flavour);
     let server = webhook(reviewer, tls, &args.ignition.limits).await?;
     vital::spawn("webhook watches", watching);
     Ok(Some(server))

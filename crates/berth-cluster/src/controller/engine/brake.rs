@@ -160,6 +160,8 @@ impl Engine {
     /// Takes other documents. Should it be known only now what is declared, every node is looked at again.
     pub(super) fn documents_came(&mut self, documents: Definitions) {
         let known = self.knows_documents();
+        // Routes, and so what is admitted, depend on whose kubelets run.
+        self.state.definitions_changed |= documents.flavour() != self.definitions.flavour();
         self.documents = Some(documents);
         self.documents_changed = true;
         self.brake.recount = self.knows_documents();

@@ -30,15 +30,11 @@ impl PoolEngine {
             return;
         }
         let state = &self.state;
+        let flavour = self.options.flavour();
         self.renderings = state
             .pools
             .values()
-            .map(|pool| {
-                (
-                    pool.name.clone(),
-                    render(pool, state.inputs.values(), self.options.flavour),
-                )
-            })
+            .map(|pool| (pool.name.clone(), render(pool, state.inputs.values(), flavour)))
             .collect();
         let mut jobs = Vec::new();
         for pool in state.pools.values().filter(|pool| !pool.deleting) {

@@ -215,7 +215,7 @@ async fn prepare(cluster: &Cluster) {
 
 pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
     prepare(cluster).await;
-    let (webhook, watching) = Webhook::new(&cluster.client, Flavour::Upstream);
+    let (webhook, watching) = Webhook::new(&cluster.client, || Flavour::Upstream);
     let _watching = AbortOnDropHandle::new(tokio::spawn(watching));
     let claims = [
         json!({}),

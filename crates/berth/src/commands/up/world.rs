@@ -213,7 +213,7 @@ impl World {
         }
         let mut options = Options::new(controllers.time.clock());
         options.approve = true;
-        options.flavour = controllers.flavour;
+        options.flavour = Some(controllers.flavour);
         options.documents = Some(documents::of_repository(
             controllers.objects.clone(),
             Arc::clone(&self.services.repository),
