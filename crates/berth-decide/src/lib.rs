@@ -13,6 +13,7 @@
 mod certificate;
 mod declared;
 mod definitions;
+mod look;
 pub mod names;
 mod node;
 mod plan;
@@ -30,6 +31,7 @@ pub use declared::Declaration;
 pub use definitions::{
     Answer, Definitions, Finding, Question, flavour_of, is_changed, plain, validate, validate_among,
 };
+pub use look::{Look, resolve};
 pub use node::{
     Cause, Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, current_pool, decide, first_of,
     is_adoptable, is_in_place, made_by, merge_diff, pin, reserve, seniority,

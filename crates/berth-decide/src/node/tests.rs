@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::definitions::Question;
+use crate::look::{Look, resolve};
 use berth_resources::{BerthSpec, PoolPolicy};
 
 const INFRA: &str = "node-role.kubernetes.io/infra";
@@ -117,28 +117,11 @@ impl World {
 
     fn decide_with(&self, hold_removals: bool) -> Decision {
         let mut definitions = Definitions::new(&self.objects, Flavour::Upstream);
-        let seen = self.node.as_ref().or(self.gone.as_ref());
         let witnessed = self.witnessed.as_ref() == Some(&self.objects);
-        let mut pin = pin(&definitions, &self.berth, seen, witnessed);
-        let ask = |definitions: &mut Definitions, pool: Option<&str>| {
-            let question = Question {
-                node: "w1",
-                berth: Some(&self.berth),
-                pin: pool.map(Some),
-                live: self.node.as_ref(),
-            };
-            definitions.resolve(&[question]).remove(0)
-        };
-        let mut answer = ask(&mut definitions, pin.pool.as_deref());
-        if answer.pool.is_none()
-            && self.berth.spec.pool.is_none()
-            && let Some(node) = seen
-            && let Ok(placement) = definitions.placement("w1", &node.labels)
-            && let Some(primary) = placement.primary()
-        {
-            pin.pool = Some(primary.to_string());
-            answer = ask(&mut definitions, pin.pool.as_deref());
-        }
+        let (live, gone) = (self.node.as_ref(), self.gone.as_ref());
+        let mut looks = [Look::new(&definitions, &self.berth, live, gone, witnessed)];
+        let answer = resolve(&mut definitions, &mut looks).remove(0);
+        let [Look { pin, .. }] = looks;
         let subject = Subject {
             berth: &self.berth,
             node: self.node.as_ref(),

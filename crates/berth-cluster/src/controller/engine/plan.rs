@@ -1,9 +1,6 @@
 //! From dirty nodes to jobs.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use kube::ResourceExt as _;
 
@@ -14,7 +11,7 @@ use super::{
 };
 use crate::controller::writer::{Sight, Work};
 use berth_decide::{
-    Answer, Decision, Definitions, NodeView, Pin, Question, Settings, Subject, decide, is_in_place, made_by, names, pin,
+    Answer, Decision, Definitions, Look, NodeView, Pin, Settings, Subject, decide, is_in_place, made_by, names, resolve,
 };
 use berth_resources::{Berth, BerthStatus};
 
@@ -24,6 +21,8 @@ struct Item {
     live: Option<NodeView>,
     requested: bool,
     others: Vec<Berth>,
+    /// It was seen in its place under the definitions that hold.
+    witnessed: bool,
     pin: Pin,
 }
 
@@ -151,7 +150,7 @@ impl Engine {
         for names in names.chunks(PART) {
             self.witness(names);
             let mut items: Vec<Item> = names.iter().filter_map(|name| self.item(name, prospects)).collect();
-            let answers = resolve(&mut self.definitions, &mut items, &self.state.gone);
+            let answers = resolve_all(&mut self.definitions, &mut items, &self.state.gone);
             for (item, answer) in items.iter().zip(&answers).filter(|_| prospects.is_none()) {
                 self.state.places_changed |= self.own_labels.note(&item.berth, answer);
             }
@@ -184,18 +183,13 @@ impl Engine {
             prospects.prepare(&mut berth);
         }
         let live = self.state.live(name);
-        let pin = pin(
-            &self.definitions,
-            &berth,
-            live.as_ref().or_else(|| self.state.gone.get(name)),
-            self.witnessed.contains(name),
-        );
         Some(Item {
             requested: live.is_none() && self.state.is_requested(name, (self.options.clock)()),
             berth,
             live,
             others: berths.cloned().collect(),
-            pin,
+            witnessed: self.witnessed.contains(name),
+            pin: Pin::default(),
         })
     }
 
@@ -300,47 +294,21 @@ fn is_only_a_record(berth: &Berth, after: &BerthStatus) -> bool {
     recorded == before
 }
 
-/// Resolves all items. A Berth that says nothing about its pool, where no rule does either, keeps the pool that its Node
-/// is in.
-fn resolve(definitions: &mut Definitions, items: &mut [Item], gone: &HashMap<String, NodeView>) -> Vec<Answer> {
-    let mut answers = ask(definitions, items.iter());
-    let mut open = BTreeSet::new();
-    for (index, (item, answer)) in items.iter_mut().zip(&answers).enumerate() {
-        if answer.pool.is_some() || answer.error().is_some() || item.berth.spec.pool.is_some() {
-            continue;
-        }
-        let node = item.live.as_ref().or_else(|| gone.get(&item.berth.node_name()));
-        let found = node
-            .and_then(|node| definitions.placement(&node.name, &node.labels).ok())
-            .and_then(|placement| placement.primary().map(ToString::to_string));
-        let kept = || item.berth.status.as_ref().and_then(|status| status.pool.clone());
-        let pool = found.or_else(kept).filter(|pool| definitions.has_pool(pool));
-        if let Some(pool) = pool {
-            item.pin.pool = Some(pool);
-            open.insert(index);
-        }
-    }
-    let second = ask(definitions, open.iter().filter_map(|index| items.get(*index)));
-    for (index, answer) in open.into_iter().zip(second) {
-        if let Some(slot) = answers.get_mut(index) {
-            *slot = answer;
-        }
-    }
-    answers
-}
-
-fn ask<'a>(definitions: &mut Definitions, items: impl Iterator<Item = &'a Item>) -> Vec<Answer> {
-    let items: Vec<(&Item, String)> = items.map(|item| (item, item.berth.node_name())).collect();
-    let questions: Vec<Question<'_>> = items
+/// Resolves all items.
+fn resolve_all(definitions: &mut Definitions, items: &mut [Item], gone: &HashMap<String, NodeView>) -> Vec<Answer> {
+    let mut looks: Vec<Look<'_>> = items
         .iter()
-        .map(|(item, name)| Question {
-            node: name,
-            berth: Some(&item.berth),
-            pin: item.pin.pool.as_deref().map(Some),
-            live: item.live.as_ref(),
+        .map(|item| {
+            let gone = gone.get(&item.berth.node_name());
+            Look::new(definitions, &item.berth, item.live.as_ref(), gone, item.witnessed)
         })
         .collect();
-    definitions.resolve(&questions)
+    let answers = resolve(definitions, &mut looks);
+    let pins: Vec<Pin> = looks.into_iter().map(|look| look.pin).collect();
+    for (item, pin) in items.iter_mut().zip(pins) {
+        item.pin = pin;
+    }
+    answers
 }
 
 /// Decides about all of them. While the documents are not known, nothing goes from nodes whose Berths come from them.
