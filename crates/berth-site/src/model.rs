@@ -162,6 +162,10 @@ pub struct Berth {
     pub node_name: Name,
     /// `spec.pool`, the pin.
     pub pool: Option<Name>,
+    /// The pool to which an administrator moved the machine, where the Berth follows that: from `status.followed`.
+    pub followed: Option<Name>,
+    /// `status.pool`: where the machine is.
+    pub given: Option<Name>,
     /// `spec.labels`.
     pub labels: Vec<Declared>,
     /// `spec.taints`.

@@ -364,7 +364,8 @@ impl<'a> Resolver<'a> {
         let pool = self
             .pinned_pool(subject, &mut diagnostics)
             .or_else(|| self.rule_pool(&rules, &subject.name, &mut diagnostics))
-            .or_else(|| self.selected_pool(subject, &candidates));
+            .or_else(|| self.selected_pool(subject, &candidates))
+            .or_else(|| self.given_pool(subject));
         if let Some((index, _)) = pool
             && let Some(pool) = self.site.pools.get(index)
         {

@@ -8,7 +8,7 @@ use super::{Object, name_problem};
 use crate::{
     fields::{Fields, Report, label_key, label_value},
     lints,
-    model::{Berth, PoolPolicy, Preregister, Spanned, Taint, WrittenLabels},
+    model::{Berth, Name, PoolPolicy, Preregister, Spanned, Taint, WrittenLabels},
     network::MacAddress,
 };
 
@@ -26,10 +26,13 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Berth {
     for mac in &mac_addresses {
         check_mac(mac, report);
     }
-    let berth = Berth {
+    let pool = fields.name("pool", report);
+    let mut berth = Berth {
         name: object.name.clone(),
         node_name,
-        pool: fields.name("pool", report),
+        followed: followed(object, pool.as_ref()),
+        given: status(object, "pool").and_then(name),
+        pool,
         labels: fields.labels("labels", false, report),
         taints: taints(&mut fields, report),
         preregister: fields
@@ -51,8 +54,27 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Berth {
         mac_addresses,
         written: written(object),
     };
+    if berth.pool_policy == PoolPolicy::Enforce {
+        berth.followed = None;
+    }
     fields.finish(report);
     berth
+}
+
+fn status<'a>(object: &'a Object<'_>, field: &str) -> Option<&'a Node> {
+    object.document.root.get("status")?.get(field)
+}
+
+fn name(node: &Node) -> Option<Name> {
+    Some(Spanned::new(Arc::from(node.as_str()?), node.span))
+}
+
+/// The pool of an administrator's move, unless the declaration changed since.
+fn followed(object: &Object<'_>, declared: Option<&Name>) -> Option<Name> {
+    let followed = status(object, "followed")?;
+    let then = followed.get("declared").and_then(Node::as_str);
+    let now = declared.map(|pool| pool.value.as_ref());
+    followed.get("pool").and_then(name).filter(|_| then == now)
 }
 
 /// The status is the controllers' own: what is no label there is passed over.

@@ -33,6 +33,15 @@ impl Resolver<'_> {
             );
             return None;
         }
+        // What the controllers do: the Berth follows an administrator, as long as the pool is there.
+        let followed = subject.berth.and_then(|index| {
+            let name = self.site.berths.get(index)?.followed.as_ref()?;
+            let pool = *self.pools.get(name.value.as_ref())?;
+            Some((pool, PoolSource::Pinned(Source::Berth(small(index)), name.span)))
+        });
+        if followed.is_some() {
+            return followed;
+        }
         let (source, name) = by_node.or(by_berth)?;
         match self.pools.get(name.value.as_ref()) {
             Some(&index) => Some((index, PoolSource::Pinned(source, name.span))),
@@ -41,6 +50,14 @@ impl Resolver<'_> {
                 None
             }
         }
+    }
+
+    /// The pool in which the controllers left the machine. It counts where nothing else says a pool.
+    pub(super) fn given_pool(&self, subject: &Subject) -> Option<(usize, PoolSource)> {
+        let index = subject.berth?;
+        let name = self.site.berths.get(index)?.given.as_ref()?;
+        let pool = *self.pools.get(name.value.as_ref())?;
+        Some((pool, PoolSource::Pinned(Source::Berth(small(index)), name.span)))
     }
 
     pub(super) fn rule_pool(
