@@ -1,4 +1,11 @@
 //! Decisions, from documents and observed Nodes to plans.
 
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "test helpers outside of test functions"
+)]
+
+mod agreement;
 mod plans;
 mod serving;

@@ -26,7 +26,7 @@ fn config(name: &str, role: Option<&str>) -> Value {
     let labels = role.map(|role| json!({"machineconfiguration.openshift.io/role": role}));
     json!({
         "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
-        "metadata": {"name": name, "labels": labels.unwrap_or(json!({}))},
+        "metadata": {"name": name, "labels": labels.unwrap_or_else(|| json!({}))},
         "spec": {"config": {"ignition": {"version": "3.4.0"}}},
     })
 }
