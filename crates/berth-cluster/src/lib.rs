@@ -1,12 +1,11 @@
 //! Berth in a Kubernetes cluster.
 //!
 //! ```text
-//! watches ──► snapshot ── Definitions ──► answers ──► decide ──► Decision ──► writes (leader only)
-//!                       (berth-site, pure)           (pure)     (a value)
+//! watches ──► snapshot ──► berth-decide (pure) ──► Decision ──► writes (leader only)
 //! ```
 //!
-//! Types first: [`api`] has the resources. Deciding ([`observe`], [`decide`], [`pools`], [`lease`]) is pure and takes the clock as
-//! an argument; only [`controller`] speaks to the API server.
+//! What is decided, and from what, is in `berth-decide`; the resources are in `berth-resources`. Here are the watches, the writer,
+//! [`lease`], admission objects and [`install`]; only [`controller`] writes to the API server by itself.
 
 pub mod admission;
 mod connect;
