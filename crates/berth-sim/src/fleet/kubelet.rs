@@ -149,12 +149,14 @@ impl Fleet {
             "status": status(name, &self.cluster.now_text()),
         });
         let options = WriteOptions::default();
+        let place = Place::new("", name);
         match self.cluster.create(&hit, "", node, &options, &caller).await {
             Ok(written) => return Ok((written.object, true)),
             Err(failure) if failure.reason == "AlreadyExists" => {}
+            // Admission speaks before the API server looks whether the Node is there, so kubelets look themselves.
+            Err(failure) if failure.reason == "Forbidden" && self.cluster.get(&hit, &place).is_ok() => {}
             Err(failure) => return Err(failure),
         }
-        let place = Place::new("", name);
         let target = Target {
             hit: &hit,
             place: &place,
