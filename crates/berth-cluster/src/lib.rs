@@ -22,4 +22,4 @@ pub use connect::{ConnectError, connect};
 pub use documents::{DocumentKind, Snapshot, follow_documents, list_documents};
 pub use missing::{is_missing, is_missing_kind};
 pub use request::request_node;
-pub use summary::{BerthSummary, PoolSummary, Summary, summarize, summary};
+pub use summary::summary;

@@ -20,6 +20,7 @@ mod plan;
 pub mod pools;
 mod relabel;
 mod serving;
+mod summary;
 mod view;
 mod which;
 
@@ -39,5 +40,6 @@ pub use node::{
 pub use plan::{NodePlan, Plan, Presence, Reboot, Totals, needs_reboot, plan};
 pub use relabel::{LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, UnknownStrategy, label_diff};
 pub use serving::{Place, PoolServing, Serving};
+pub use summary::{BerthSummary, PoolSummary, Summary, summarize};
 pub use view::NodeView;
 pub use which::{PoolConfigurations, which_config};

@@ -1,6 +1,7 @@
 //! `berth status`: pools, berths, drift and conflicts of a cluster.
 
-use berth_cluster::{BerthSummary, Summary, connect, summary};
+use berth_cluster::{connect, summary};
+use berth_decide::{BerthSummary, Summary};
 use serde::Serialize;
 
 use crate::{

@@ -1,0 +1,150 @@
+//! What `berth status` shows: pools, berths, drift and conflicts.
+
+use std::collections::BTreeMap;
+
+use berth_resources::{Berth, Phase};
+use kube_core::ResourceExt as _;
+use serde::Serialize;
+
+use crate::names::{condition, reason};
+
+/// The state of a cluster in a few lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// The pools, by name.
+    pub pools: Vec<PoolSummary>,
+    /// The Berths, by name.
+    pub berths: Vec<BerthSummary>,
+    /// Nodes that have no Berth.
+    pub without_berth: Vec<String>,
+}
+
+/// One pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PoolSummary {
+    /// Its name.
+    pub name: String,
+    /// Berths in it.
+    pub berths: usize,
+    /// Berths in it that are ready.
+    pub ready: usize,
+}
+
+/// One Berth.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BerthSummary {
+    /// Its name.
+    pub name: String,
+    /// The Node's name.
+    pub node: String,
+    /// The pool.
+    pub pool: Option<String>,
+    /// Where it stands.
+    pub phase: &'static str,
+    /// Whether all is as declared.
+    pub ready: bool,
+    /// Why not, in one word.
+    pub reason: String,
+    /// Why not, in a sentence.
+    pub message: String,
+}
+
+impl BerthSummary {
+    /// Whether a declared label is not there because an administrator removed it on purpose.
+    pub fn is_held_back(&self) -> bool {
+        self.ready && self.reason == reason::REMOVED_ON_PURPOSE
+    }
+
+    /// Whether something is not as declared. A machine that has not come yet, or whose place was given up, is not drift.
+    pub fn has_drifted(&self) -> bool {
+        !self.ready
+            && ![reason::AWAITING_MACHINE, reason::PREREGISTERED, reason::RELEASED].contains(&self.reason.as_str())
+    }
+}
+
+/// Sums up. Pools that only Berths know of are shown too.
+pub fn summarize(
+    pools: impl IntoIterator<Item = String>,
+    berths: &[Berth],
+    nodes: impl IntoIterator<Item = String>,
+) -> Summary {
+    let mut by_pool: BTreeMap<String, PoolSummary> = pools
+        .into_iter()
+        .map(|name| {
+            let pool = PoolSummary {
+                name: name.clone(),
+                ..PoolSummary::default()
+            };
+            (name, pool)
+        })
+        .collect();
+    let mut rows: Vec<BerthSummary> = berths.iter().map(row).collect();
+    rows.sort_by(|left, right| left.name.cmp(&right.name));
+    // A place that was given up is in no pool: the operator does not count its machine there either.
+    let held = rows.iter().filter(|row| row.phase != Phase::Released.as_str());
+    for row in held {
+        if let Some(name) = &row.pool {
+            let pool = by_pool.entry(name.clone()).or_default();
+            pool.name.clone_from(name);
+            pool.berths += 1;
+            pool.ready += usize::from(row.ready);
+        }
+    }
+    let mut without_berth: Vec<String> = nodes
+        .into_iter()
+        .filter(|node| !rows.iter().any(|row| row.node == *node))
+        .collect();
+    without_berth.sort();
+    Summary {
+        pools: by_pool.into_values().collect(),
+        berths: rows,
+        without_berth,
+    }
+}
+
+fn row(berth: &Berth) -> BerthSummary {
+    let status = berth.status.clone().unwrap_or_default();
+    let ready = status.conditions.iter().find(|known| known.type_ == condition::READY);
+    BerthSummary {
+        name: berth.name_any(),
+        node: berth.node_name(),
+        pool: status.pool,
+        phase: berth.phase().as_str(),
+        ready: ready.is_some_and(|ready| ready.status == "True"),
+        reason: ready.map_or_else(String::new, |ready| ready.reason.clone()),
+        message: ready.map_or_else(
+            || "no controller has looked at it yet; `berth doctor` says why".to_owned(),
+            |ready| ready.message.clone(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_resources::{BerthSpec, BerthStatus};
+
+    use super::*;
+
+    #[test]
+    fn places_that_were_given_up_are_shown_and_not_counted() {
+        let berth = |name: &str, phase: Phase| {
+            let mut berth = Berth::new(name, BerthSpec::default());
+            berth.status = Some(BerthStatus {
+                phase: Some(phase),
+                pool: Some("infra".to_owned()),
+                ..BerthStatus::default()
+            });
+            berth
+        };
+        let berths = [berth("a", Phase::Occupied), berth("b", Phase::Released)];
+        let summary = summarize(["infra".to_owned()], &berths, ["a", "b", "c"].map(str::to_owned));
+        let counts: Vec<(&str, usize)> = summary
+            .pools
+            .iter()
+            .map(|pool| (pool.name.as_str(), pool.berths))
+            .collect();
+        assert_eq!(counts, [("infra", 1)]);
+        assert_eq!(summary.berths.len(), 2);
+        assert_eq!(summary.without_berth, ["c"]);
+    }
+}
