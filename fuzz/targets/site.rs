@@ -1,11 +1,11 @@
-//! A site from any text: loaded, resolved for both flavours, checked and planned, every finding inside the text.
+//! A site from any text: loaded, resolved for both flavours, checked and placed, every finding inside the text.
 #![no_main]
 
 use berth_documents::{Sources, parse};
 use berth_fuzz::assert_findings_fit;
-use berth_labels::{ConflictPolicy, Flavour};
+use berth_labels::Flavour;
 use berth_pools::RenderOptions;
-use berth_site::{Resolver, Strategy, check, load, plan, render_pool};
+use berth_site::{Placement, Resolver, check, load, render_pool};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -24,10 +24,10 @@ fuzz_target!(|text: &str| {
                 assert!(!site.describe(label.source).is_empty());
             }
         }
-        for strategy in [Strategy::Owned(ConflictPolicy::Report), Strategy::Promenade] {
-            let plan = plan(&resolver, &resolutions, strategy);
-            assert_eq!(plan.nodes.len(), plan.totals.nodes);
+        for node in &site.observed {
+            let _ = site.owned_labels(node);
         }
+        assert_eq!(Placement::new(&resolver, &resolutions).nodes.len(), resolutions.len());
     }
     for pool in &site.pools {
         let _ = render_pool(&site, pool, &RenderOptions::default());
