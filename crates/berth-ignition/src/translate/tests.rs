@@ -362,6 +362,23 @@ fn to_v2_says_overwrite_and_splits_appends() {
     );
 }
 
+/// Found by fuzzing: what says nothing was written, and was not there when it was read again.
+#[test]
+fn an_owner_that_says_nothing_is_not_written() {
+    let json = json!({
+        "ignition": {"version": "3.0.0"},
+        "storage": {"directories": [{"path": "/c", "group": {}, "user": {"name": ""}}]},
+    });
+    let config = parse(&json).config.unwrap();
+    let down = config.to_version(SpecVersion::V2_2).unwrap();
+    assert_eq!(
+        down["storage"]["directories"],
+        json!([{"filesystem": "root", "path": "/c"}])
+    );
+    let again = parse(&down).config.unwrap();
+    assert_eq!(again.to_version(SpecVersion::V2_2).unwrap(), down);
+}
+
 proptest! {
     #[test]
     fn up_and_down_again_is_identity(

@@ -224,17 +224,17 @@ fn filesystems(new: Option<Vec<types::Filesystem>>) -> Vec<v2::Filesystem> {
 }
 
 fn owner_user(new: Option<types::NodeUser>) -> Option<v2::Owner> {
-    new.map(|new| v2::Owner {
-        id: new.id,
-        name: new.name.unwrap_or_default(),
-    })
+    new.and_then(|new| owner(new.id, new.name))
 }
 
 fn owner_group(new: Option<types::NodeGroup>) -> Option<v2::Owner> {
-    new.map(|new| v2::Owner {
-        id: new.id,
-        name: new.name.unwrap_or_default(),
-    })
+    new.and_then(|new| owner(new.id, new.name))
+}
+
+/// An owner that is neither a number nor a name says nothing, and is not read back.
+fn owner(id: Option<i64>, name: Option<String>) -> Option<v2::Owner> {
+    let name = name.unwrap_or_default();
+    (id.is_some() || !name.is_empty()).then_some(v2::Owner { id, name })
 }
 
 fn directory(new: types::Directory, mounts: &Mounts) -> v2::Directory {
