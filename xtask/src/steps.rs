@@ -166,6 +166,8 @@ pub(crate) const STEPS: &[Step] = &[
 #[derive(Debug, Default)]
 struct Report {
     ran: Vec<&'static str>,
+    /// How long each step took, those that failed among them.
+    times: Vec<(&'static str, Duration)>,
     not_asked_for: Vec<&'static str>,
     could_not_run: Vec<String>,
     totals: Option<TestTotals>,
@@ -194,7 +196,7 @@ pub(crate) fn run(workspace: &Workspace, only: &[String]) -> Result<()> {
     if !tools.is_empty() {
         heading("set-up", "the programs that tests compare with");
         tools::set_up(&tools);
-        finished("set-up", start.elapsed());
+        report.finished("set-up", start.elapsed());
     }
 
     for step in steps {
@@ -211,11 +213,12 @@ pub(crate) fn run(workspace: &Workspace, only: &[String]) -> Result<()> {
         heading(step.name, step.why);
         let step_start = now();
         let outcome = step.run(workspace, &mut report);
-        finished(step.name, step_start.elapsed());
+        report.finished(step.name, step_start.elapsed());
         match outcome {
             Ok(true) => report.ran.push(step.name),
             Ok(false) => {}
             Err(error) => {
+                print!("{}", report.table());
                 if let Some(totals) = report.totals {
                     println!("{}", summary(totals));
                 }
@@ -286,9 +289,21 @@ impl Step {
 }
 
 impl Report {
+    fn finished(&mut self, name: &'static str, duration: Duration) {
+        println!("-- {name}: {}", in_words(duration));
+        self.times.push((name, duration));
+    }
+
+    /// What took how long, in the order in which it ran.
+    fn table(&self) -> String {
+        let rows = self.times.iter();
+        let rows = rows.map(|(name, duration)| format!("  {name:<13} {:>12}\n", in_words(*duration)));
+        format!("\nsteps:\n{}", rows.collect::<String>())
+    }
+
     fn closing_lines(&self, duration: Duration) -> String {
         let mut lines = vec![
-            String::new(),
+            self.table(),
             format!("all good in {}: {}", in_words(duration), self.ran.join(", ")),
         ];
         if !self.not_asked_for.is_empty() {
@@ -339,10 +354,6 @@ fn heading(name: &str, why: &str) {
     println!("\n== {name}: {why}");
 }
 
-fn finished(name: &str, duration: Duration) {
-    println!("-- {name}: {}", in_words(duration));
-}
-
 fn in_words(duration: Duration) -> String {
     match duration.as_secs() {
         0..60 => format!("{:.1} s", duration.as_secs_f64()),
@@ -388,6 +399,10 @@ mod tests {
     fn closing_lines_name_what_was_left_out_and_end_with_the_figures() {
         let report = Report {
             ran: vec!["format", "tests"],
+            times: vec![
+                ("format", Duration::from_millis(1900)),
+                ("tests", Duration::from_secs(73)),
+            ],
             not_asked_for: vec!["clippy"],
             could_not_run: missing(&[IGNITION_VALIDATE, SYSTEMD], |tool| *tool == SYSTEMD),
             totals: Some(TestTotals {
@@ -399,6 +414,10 @@ mod tests {
         assert_eq!(
             report.closing_lines(Duration::from_secs(75)),
             "\n\
+steps:
+  format               1.9 s
+  tests           1 min 13 s
+
 all good in 1 min 15 s: format, tests
 not asked for: clippy
 did NOT run on this machine:
@@ -422,6 +441,8 @@ did NOT run on this machine:
         assert_eq!(
             report.closing_lines(Duration::from_millis(2500)),
             "\n\
+steps:
+
 all good in 2.5 s: format, tests
 nothing was left out on this machine
 12 passed, 0 failed
