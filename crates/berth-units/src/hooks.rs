@@ -109,7 +109,13 @@ pub fn merge_kubelet_env(
             labels.push((key, value));
         }
     }
-    let unchanged = NodeLabels::parse([value]).entries() == labels;
+    // In any order: what the unit has and an earlier run gave goes to the end with every merge.
+    let sorted = |labels: &[(String, String)]| {
+        let mut labels = labels.to_vec();
+        labels.sort_unstable();
+        labels
+    };
+    let unchanged = sorted(NodeLabels::parse([value]).entries()) == sorted(&labels);
     let text = if unchanged {
         existing.to_vec()
     } else {

@@ -81,6 +81,17 @@ fn kubelet_env_keeps_what_others_wrote() {
     }
 }
 
+/// Found by fuzzing: the labels changed their order with every merge.
+#[test]
+fn a_label_of_the_unit_that_an_earlier_run_gave_stays_where_it_is() {
+    let text = "[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=first=,second=,third=\nExecStart=/usr/bin/kubelet\n";
+    let unit = EffectiveUnit::assemble("kubelet.service", ("kubelet.service", text.as_bytes()), &[]);
+    let once = kubelet_env("", Some(&unit), "a=b", "second=");
+    let merged = String::from_utf8(once.text).unwrap();
+    assert_eq!(merged, "CUSTOM_KUBELET_LABELS=a=b,first=,second=,third=\n");
+    assert!(!kubelet_env(&merged, Some(&unit), "a=b", "second=").changed);
+}
+
 #[test]
 fn kubelet_env_carries_the_units_own_labels_along() {
     let unit = EffectiveUnit::assemble(
