@@ -59,6 +59,11 @@ impl Memory {
         })
     }
 
+    /// Whether any process ran long enough to be judged.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.0.values().any(|series| growth(series).is_some())
+    }
+
     /// For each kind of process its least and its most, and the longest series.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![

@@ -39,6 +39,19 @@ pub(crate) async fn register(client: &Client, name: &str) {
     }
 }
 
+/// What Berth knows of the contested label of a Node.
+#[derive(Clone, Copy)]
+enum Record {
+    /// It has not taken notice of this very Node. Before that its labels count as those of a kubelet with old flags, which Berth
+    /// puts right.
+    Unknown,
+    /// The Node has the declared value, and Berth knows it. Whoever removes it now wants it gone.
+    Declared,
+    /// It has another value or none. With the removal of a value that is not Berth's a conflict ends, and Berth sets the declared
+    /// one.
+    Other,
+}
+
 /// One who labels and deletes, one thing after the other.
 pub(crate) struct Person {
     pub(crate) client: Client,
@@ -75,29 +88,42 @@ impl Person {
         match self.random.below(100) {
             0..60 => self.label(name, uid, &key, Some(format!("v{number}"))).await,
             60..78 => self.label(name, uid, &key, None).await,
-            78..96 if self.is_settled(name, uid).await => {
-                let value = match self.random.below(3) {
-                    0 => Some(CONTESTED_VALUE.to_owned()),
-                    // An action is asked for what is declared, so that it sets again what somebody removed.
-                    1 if Group::of(name) == Group::Kept => None,
-                    _ => Some(format!("v{number}")),
-                };
-                self.label(name, uid, CONTESTED, value).await;
+            78..96 => {
+                let record = self.record(name, uid).await;
+                match (self.random.below(3), record) {
+                    (_, Record::Unknown) => {}
+                    (0, _) => self.label(name, uid, CONTESTED, Some(CONTESTED_VALUE.to_owned())).await,
+                    (1, Record::Declared) => self.label(name, uid, CONTESTED, None).await,
+                    _ => self.label(name, uid, CONTESTED, Some(format!("v{number}"))).await,
+                }
             }
-            78..96 => {}
             _ => self.delete(name, uid).await,
         }
     }
 
-    /// Whether Berth has taken notice of this very Node. Before that its labels count as those of a kubelet with old flags, which
-    /// Berth puts right.
-    async fn is_settled(&self, name: &str, uid: &str) -> bool {
+    /// What Berth knows of the contested label of this very Node.
+    async fn record(&self, name: &str, uid: &str) -> Record {
         if Group::of(name) == Group::Acted {
-            return true;
+            // An action is asked for what is declared, so that it sets again what somebody removed.
+            return Record::Other;
         }
         let berths: Api<Berth> = Api::all(self.client.clone());
         let status = berths.get(name).await.ok().and_then(|berth| berth.status);
-        status.and_then(|status| status.node_uid).as_deref() == Some(uid)
+        let Some(status) = status.filter(|status| status.node_uid.as_deref() == Some(uid)) else {
+            return Record::Unknown;
+        };
+        let is_declared = |value: Option<&String>| value.is_some_and(|value| value == CONTESTED_VALUE);
+        let recorded = status
+            .labels
+            .get(CONTESTED)
+            .or_else(|| status.found_labels.get(CONTESTED));
+        let seeing = self.observer.see();
+        let seen = seeing.nodes.get(name).and_then(|seen| seen.labels.get(CONTESTED));
+        if is_declared(recorded) && is_declared(seen) {
+            Record::Declared
+        } else {
+            Record::Other
+        }
     }
 
     /// Sets or removes a label of this very Node, however often the API server goes away meanwhile.

@@ -188,10 +188,15 @@ impl World {
                 "{minutes} minutes of load with seed {}: {} Nodes that two controllers keep and {} that two servers on \
                  PostgreSQL relabel. No label that is declared at all times went missing, none that a person set was changed or \
                  removed, every action had exactly one outcome for each of its nodes, all Nodes were as declared in the end, \
-                 and memory was flat.",
+                 and {}.",
                 self.seed,
                 Group::Kept.names().len(),
                 Group::Acted.names().len(),
+                if self.fleet.memory(crate::memory::Memory::is_judged) {
+                    "memory was flat"
+                } else {
+                    "no process ran long enough to say that its memory is flat"
+                },
             ),
             String::new(),
             "| what | how often |".to_owned(),

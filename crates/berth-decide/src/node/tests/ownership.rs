@@ -213,3 +213,22 @@ fn labels_of_a_node_that_was_made_right_before_the_end_are_berths() {
     world.settle();
     assert_eq!(world.has("telco.example/site"), None, "it was Berth's");
 }
+
+/// What is noted and not remembered may be the work of a leader that this one has not heard of yet.
+#[test]
+fn a_note_is_narrowed_only_in_the_version_that_was_read() {
+    let mut world = World::occupied();
+    let key = "telco.example/site";
+    world.label(key, "bos");
+    let node = world.node.as_mut().unwrap();
+    let mut noted = node.owned().unwrap();
+    noted.insert(key.to_owned(), "bos".to_owned());
+    let text = berth_site::write_owned(&noted);
+    node.annotations.insert(names::OWNED_LABELS.to_owned(), text);
+    let version = node.resource_version.clone();
+    let Some(NodeWrite::Patch(patch)) = world.decide().node else {
+        panic!("the note is put right")
+    };
+    assert!(patch["metadata"]["labels"].is_null(), "{patch}");
+    assert_eq!(patch["metadata"]["resourceVersion"], json!(version));
+}
