@@ -271,7 +271,7 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
             .contains("leaves the definitions of pools and machine configs, which are not Berth's"),
         "{said}"
     );
-    assert!(said.stdout.contains("leaves 3 bootstrap tokens"), "{said}");
+    assert!(said.stdout.contains("leaves 4 bootstrap tokens"), "{said}");
     patiently(
         || "the definition of Berths does not go".to_owned(),
         |_| cluster.get("crd berths.berth.dev").is_none().then_some(()),

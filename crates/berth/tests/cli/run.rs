@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    io::Write,
+    io::{ErrorKind, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -61,12 +61,17 @@ pub(crate) fn with_stdin(words: &str, stdin: impl AsRef<[u8]>) -> Outcome {
 
 /// Runs a prepared command.
 pub(crate) fn finish(command: &mut Command, stdin: &[u8]) -> Outcome {
-    let mut child = command
+    command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .stderr(Stdio::piped());
+    let mut child = loop {
+        match command.spawn() {
+            // A program that a test has just written is open for writing in whatever other tests are starting, until they have.
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            spawned => break spawned.unwrap(),
+        }
+    };
     // A program that does not read its input closes the pipe; that is its right.
     let _ = child.stdin.take().unwrap().write_all(stdin);
     let output = child.wait_with_output().unwrap();

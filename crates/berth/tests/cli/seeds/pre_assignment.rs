@@ -151,6 +151,7 @@ fn the_pools_labels_are_in_what_the_machine_boots_from() {
     let by_command = |words: &str| serde_json::from_str(&done(&folder, words).stdout).unwrap();
     for (way, config) in [
         ("served to the machine", server.config("/node/smyrgaear01")),
+        ("served to the pool", server.config("/config/remote")),
         ("printed for the pool", by_command("ignition -f site --pool remote")),
         (
             "printed for the machine",
@@ -167,6 +168,13 @@ fn the_pools_labels_are_in_what_the_machine_boots_from() {
 #[test]
 fn a_machine_boots_once() {
     let folder = site();
+    // What makes the pool another one than worker's: a later move would cost a reboot.
+    folder.write(
+        "site/remote.yaml",
+        "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata: {name: 50-remote, labels: \
+         {machineconfiguration.openshift.io/role: remote}}\nspec: {config: {ignition: {version: 3.4.0}, storage: {files: [{path: \
+         /etc/remote, contents: {source: 'data:,x'}}]}}}\n",
+    );
     let up = done(&folder, "up -f site --once --without-berth --speed 300");
     assert!(
         up.stdout
