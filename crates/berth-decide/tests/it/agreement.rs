@@ -15,7 +15,7 @@ use berth_labels::{ConflictPolicy, Flavour};
 use berth_pools::RenderOptions;
 use berth_resources::Berth;
 use berth_site::{Resolver, Site, load};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -177,6 +177,7 @@ struct Cluster {
     objects: Vec<Value>,
     machines: Vec<Machine>,
     versions: u32,
+    now: Timestamp,
 }
 
 impl Cluster {
@@ -200,6 +201,7 @@ impl Cluster {
             objects: documents.definitions(),
             machines: machines.collect(),
             versions: 0,
+            now: Timestamp::UNIX_EPOCH,
         }
     }
 
@@ -209,7 +211,7 @@ impl Cluster {
             let mut definitions = Definitions::new(&self.objects, Flavour::Upstream);
             let mut busy = false;
             for machine in &mut self.machines {
-                busy |= machine.step(&mut definitions, &mut self.versions);
+                busy |= machine.step(&mut definitions, &mut self.versions, self.now);
             }
             if !busy {
                 return;
@@ -219,6 +221,8 @@ impl Cluster {
     }
 
     fn act(&mut self, deed: &Deed) {
+        // A Node that is deleted over and over within minutes is not created again at once.
+        self.now += SignedDuration::from_hours(1);
         let (Deed::Foreign(node)
         | Deed::Remove(node, _)
         | Deed::Change(node, _)
@@ -269,7 +273,7 @@ impl Cluster {
 
 impl Machine {
     /// One decision, carried out. Whether anything was written.
-    fn step(&mut self, definitions: &mut Definitions, versions: &mut u32) -> bool {
+    fn step(&mut self, definitions: &mut Definitions, versions: &mut u32, now: Timestamp) -> bool {
         let live = self.node.as_ref();
         self.seen_in_place |= live.is_some_and(|node| is_in_place(definitions, &self.berth, node));
         let mut looks = [Look::new(
@@ -287,7 +291,7 @@ impl Machine {
             duplicate_of: None,
         };
         let settings = Settings {
-            now: Timestamp::UNIX_EPOCH,
+            now,
             hold_removals: false,
             conflicts: ConflictPolicy::Report,
         };
