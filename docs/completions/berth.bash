@@ -40,6 +40,9 @@ _berth() {
             berth,doctor)
                 cmd="berth__subcmd__doctor"
                 ;;
+            berth,drydock)
+                cmd="berth__subcmd__drydock"
+                ;;
             berth,egress)
                 cmd="berth__subcmd__egress"
                 ;;
@@ -93,6 +96,9 @@ _berth() {
                 ;;
             berth,pools)
                 cmd="berth__subcmd__pools"
+                ;;
+            berth,promenade)
+                cmd="berth__subcmd__promenade"
                 ;;
             berth,rehearse)
                 cmd="berth__subcmd__rehearse"
@@ -199,6 +205,111 @@ _berth() {
             berth__subcmd__configdocs__subcmd__help,versions)
                 cmd="berth__subcmd__configdocs__subcmd__help__subcmd__versions"
                 ;;
+            berth__subcmd__drydock,design)
+                cmd="berth__subcmd__drydock__subcmd__design"
+                ;;
+            berth__subcmd__drydock,help)
+                cmd="berth__subcmd__drydock__subcmd__help"
+                ;;
+            berth__subcmd__drydock,node)
+                cmd="berth__subcmd__drydock__subcmd__node"
+                ;;
+            berth__subcmd__drydock,task)
+                cmd="berth__subcmd__drydock__subcmd__task"
+                ;;
+            berth__subcmd__drydock__subcmd__design,help)
+                cmd="berth__subcmd__drydock__subcmd__design__subcmd__help"
+                ;;
+            berth__subcmd__drydock__subcmd__design,validate)
+                cmd="berth__subcmd__drydock__subcmd__design__subcmd__validate"
+                ;;
+            berth__subcmd__drydock__subcmd__design__subcmd__help,help)
+                cmd="berth__subcmd__drydock__subcmd__design__subcmd__help__subcmd__help"
+                ;;
+            berth__subcmd__drydock__subcmd__design__subcmd__help,validate)
+                cmd="berth__subcmd__drydock__subcmd__design__subcmd__help__subcmd__validate"
+                ;;
+            berth__subcmd__drydock__subcmd__help,design)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__design"
+                ;;
+            berth__subcmd__drydock__subcmd__help,help)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__help"
+                ;;
+            berth__subcmd__drydock__subcmd__help,node)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__node"
+                ;;
+            berth__subcmd__drydock__subcmd__help,task)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__task"
+                ;;
+            berth__subcmd__drydock__subcmd__help__subcmd__design,validate)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__design__subcmd__validate"
+                ;;
+            berth__subcmd__drydock__subcmd__help__subcmd__node,list)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__node__subcmd__list"
+                ;;
+            berth__subcmd__drydock__subcmd__help__subcmd__task,create)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__task__subcmd__create"
+                ;;
+            berth__subcmd__drydock__subcmd__help__subcmd__task,delete)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__task__subcmd__delete"
+                ;;
+            berth__subcmd__drydock__subcmd__help__subcmd__task,list)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__task__subcmd__list"
+                ;;
+            berth__subcmd__drydock__subcmd__help__subcmd__task,resume)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__task__subcmd__resume"
+                ;;
+            berth__subcmd__drydock__subcmd__help__subcmd__task,show)
+                cmd="berth__subcmd__drydock__subcmd__help__subcmd__task__subcmd__show"
+                ;;
+            berth__subcmd__drydock__subcmd__node,help)
+                cmd="berth__subcmd__drydock__subcmd__node__subcmd__help"
+                ;;
+            berth__subcmd__drydock__subcmd__node,list)
+                cmd="berth__subcmd__drydock__subcmd__node__subcmd__list"
+                ;;
+            berth__subcmd__drydock__subcmd__node__subcmd__help,help)
+                cmd="berth__subcmd__drydock__subcmd__node__subcmd__help__subcmd__help"
+                ;;
+            berth__subcmd__drydock__subcmd__node__subcmd__help,list)
+                cmd="berth__subcmd__drydock__subcmd__node__subcmd__help__subcmd__list"
+                ;;
+            berth__subcmd__drydock__subcmd__task,create)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__create"
+                ;;
+            berth__subcmd__drydock__subcmd__task,delete)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__delete"
+                ;;
+            berth__subcmd__drydock__subcmd__task,help)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__help"
+                ;;
+            berth__subcmd__drydock__subcmd__task,list)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__list"
+                ;;
+            berth__subcmd__drydock__subcmd__task,resume)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__resume"
+                ;;
+            berth__subcmd__drydock__subcmd__task,show)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__show"
+                ;;
+            berth__subcmd__drydock__subcmd__task__subcmd__help,create)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__create"
+                ;;
+            berth__subcmd__drydock__subcmd__task__subcmd__help,delete)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__delete"
+                ;;
+            berth__subcmd__drydock__subcmd__task__subcmd__help,help)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__help"
+                ;;
+            berth__subcmd__drydock__subcmd__task__subcmd__help,list)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__list"
+                ;;
+            berth__subcmd__drydock__subcmd__task__subcmd__help,resume)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__resume"
+                ;;
+            berth__subcmd__drydock__subcmd__task__subcmd__help,show)
+                cmd="berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__show"
+                ;;
             berth__subcmd__egress,help)
                 cmd="berth__subcmd__egress__subcmd__help"
                 ;;
@@ -240,6 +351,9 @@ _berth() {
                 ;;
             berth__subcmd__help,doctor)
                 cmd="berth__subcmd__help__subcmd__doctor"
+                ;;
+            berth__subcmd__help,drydock)
+                cmd="berth__subcmd__help__subcmd__drydock"
                 ;;
             berth__subcmd__help,egress)
                 cmd="berth__subcmd__help__subcmd__egress"
@@ -294,6 +408,9 @@ _berth() {
                 ;;
             berth__subcmd__help,pools)
                 cmd="berth__subcmd__help__subcmd__pools"
+                ;;
+            berth__subcmd__help,promenade)
+                cmd="berth__subcmd__help__subcmd__promenade"
                 ;;
             berth__subcmd__help,rehearse)
                 cmd="berth__subcmd__help__subcmd__rehearse"
@@ -379,6 +496,36 @@ _berth() {
             berth__subcmd__help__subcmd__configdocs,versions)
                 cmd="berth__subcmd__help__subcmd__configdocs__subcmd__versions"
                 ;;
+            berth__subcmd__help__subcmd__drydock,design)
+                cmd="berth__subcmd__help__subcmd__drydock__subcmd__design"
+                ;;
+            berth__subcmd__help__subcmd__drydock,node)
+                cmd="berth__subcmd__help__subcmd__drydock__subcmd__node"
+                ;;
+            berth__subcmd__help__subcmd__drydock,task)
+                cmd="berth__subcmd__help__subcmd__drydock__subcmd__task"
+                ;;
+            berth__subcmd__help__subcmd__drydock__subcmd__design,validate)
+                cmd="berth__subcmd__help__subcmd__drydock__subcmd__design__subcmd__validate"
+                ;;
+            berth__subcmd__help__subcmd__drydock__subcmd__node,list)
+                cmd="berth__subcmd__help__subcmd__drydock__subcmd__node__subcmd__list"
+                ;;
+            berth__subcmd__help__subcmd__drydock__subcmd__task,create)
+                cmd="berth__subcmd__help__subcmd__drydock__subcmd__task__subcmd__create"
+                ;;
+            berth__subcmd__help__subcmd__drydock__subcmd__task,delete)
+                cmd="berth__subcmd__help__subcmd__drydock__subcmd__task__subcmd__delete"
+                ;;
+            berth__subcmd__help__subcmd__drydock__subcmd__task,list)
+                cmd="berth__subcmd__help__subcmd__drydock__subcmd__task__subcmd__list"
+                ;;
+            berth__subcmd__help__subcmd__drydock__subcmd__task,resume)
+                cmd="berth__subcmd__help__subcmd__drydock__subcmd__task__subcmd__resume"
+                ;;
+            berth__subcmd__help__subcmd__drydock__subcmd__task,show)
+                cmd="berth__subcmd__help__subcmd__drydock__subcmd__task__subcmd__show"
+                ;;
             berth__subcmd__help__subcmd__egress,plan)
                 cmd="berth__subcmd__help__subcmd__egress__subcmd__plan"
                 ;;
@@ -408,6 +555,18 @@ _berth() {
                 ;;
             berth__subcmd__help__subcmd__labels,check)
                 cmd="berth__subcmd__help__subcmd__labels__subcmd__check"
+                ;;
+            berth__subcmd__help__subcmd__promenade,node-labels)
+                cmd="berth__subcmd__help__subcmd__promenade__subcmd__node__subcmd__labels"
+                ;;
+            berth__subcmd__help__subcmd__promenade,validate-design)
+                cmd="berth__subcmd__help__subcmd__promenade__subcmd__validate__subcmd__design"
+                ;;
+            berth__subcmd__help__subcmd__promenade__subcmd__node__subcmd__labels,show)
+                cmd="berth__subcmd__help__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__show"
+                ;;
+            berth__subcmd__help__subcmd__promenade__subcmd__node__subcmd__labels,update)
+                cmd="berth__subcmd__help__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__update"
                 ;;
             berth__subcmd__help__subcmd__rollout,plan)
                 cmd="berth__subcmd__help__subcmd__rollout__subcmd__plan"
@@ -555,6 +714,48 @@ _berth() {
                 ;;
             berth__subcmd__labels__subcmd__help,help)
                 cmd="berth__subcmd__labels__subcmd__help__subcmd__help"
+                ;;
+            berth__subcmd__promenade,help)
+                cmd="berth__subcmd__promenade__subcmd__help"
+                ;;
+            berth__subcmd__promenade,node-labels)
+                cmd="berth__subcmd__promenade__subcmd__node__subcmd__labels"
+                ;;
+            berth__subcmd__promenade,validate-design)
+                cmd="berth__subcmd__promenade__subcmd__validate__subcmd__design"
+                ;;
+            berth__subcmd__promenade__subcmd__help,help)
+                cmd="berth__subcmd__promenade__subcmd__help__subcmd__help"
+                ;;
+            berth__subcmd__promenade__subcmd__help,node-labels)
+                cmd="berth__subcmd__promenade__subcmd__help__subcmd__node__subcmd__labels"
+                ;;
+            berth__subcmd__promenade__subcmd__help,validate-design)
+                cmd="berth__subcmd__promenade__subcmd__help__subcmd__validate__subcmd__design"
+                ;;
+            berth__subcmd__promenade__subcmd__help__subcmd__node__subcmd__labels,show)
+                cmd="berth__subcmd__promenade__subcmd__help__subcmd__node__subcmd__labels__subcmd__show"
+                ;;
+            berth__subcmd__promenade__subcmd__help__subcmd__node__subcmd__labels,update)
+                cmd="berth__subcmd__promenade__subcmd__help__subcmd__node__subcmd__labels__subcmd__update"
+                ;;
+            berth__subcmd__promenade__subcmd__node__subcmd__labels,help)
+                cmd="berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help"
+                ;;
+            berth__subcmd__promenade__subcmd__node__subcmd__labels,show)
+                cmd="berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__show"
+                ;;
+            berth__subcmd__promenade__subcmd__node__subcmd__labels,update)
+                cmd="berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__update"
+                ;;
+            berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help,help)
+                cmd="berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help__subcmd__help"
+                ;;
+            berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help,show)
+                cmd="berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help__subcmd__show"
+                ;;
+            berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help,update)
+                cmd="berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help__subcmd__update"
                 ;;
             berth__subcmd__rollout,help)
                 cmd="berth__subcmd__rollout__subcmd__help"
@@ -710,7 +911,7 @@ _berth() {
 
     case "${cmd}" in
         berth)
-            opts="-h -V --help --version lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help"
+            opts="-h -V --help --version lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard drydock promenade rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1551,6 +1752,1078 @@ _berth() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        berth__subcmd__drydock)
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help task node design help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__design)
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help validate help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__design__subcmd__help)
+            opts="validate help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__design__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__design__subcmd__help__subcmd__validate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__design__subcmd__validate)
+            opts="-h --design-href --help --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --design-href)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help)
+            opts="task node design help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__design)
+            opts="validate"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__design__subcmd__validate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__node)
+            opts="list"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__node__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__task)
+            opts="create list show resume delete"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__task__subcmd__create)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__task__subcmd__delete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__task__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__task__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__help__subcmd__task__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__node)
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__node__subcmd__help)
+            opts="list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__node__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__node__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__node__subcmd__list)
+            opts="-o -h --output --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task)
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help create list show resume delete help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__create)
+            opts="-a -d -n -r -t -h --action --design-ref --node-names --rack-names --node-tags --block --poll-interval --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --action)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -a)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --design-ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --node-names)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rack-names)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --node-tags)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --poll-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__delete)
+            opts="-d -h --days --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --days)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__help)
+            opts="create list show resume delete help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__create)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__delete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__list)
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__resume)
+            opts="-t -h --task-id --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --task-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__drydock__subcmd__task__subcmd__show)
+            opts="-t -h --task-id --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --task-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         berth__subcmd__egress)
             opts="-h --help plan verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1818,7 +3091,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__help)
-            opts="lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help"
+            opts="lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard drydock promenade rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2002,6 +3275,160 @@ _berth() {
         berth__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock)
+            opts="task node design"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock__subcmd__design)
+            opts="validate"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock__subcmd__design__subcmd__validate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock__subcmd__node)
+            opts="list"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock__subcmd__node__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock__subcmd__task)
+            opts="create list show resume delete"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock__subcmd__task__subcmd__create)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock__subcmd__task__subcmd__delete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock__subcmd__task__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock__subcmd__task__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__drydock__subcmd__task__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2394,6 +3821,76 @@ _berth() {
         berth__subcmd__help__subcmd__pools)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__promenade)
+            opts="node-labels validate-design"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__promenade__subcmd__node__subcmd__labels)
+            opts="show update"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__update)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__promenade__subcmd__validate__subcmd__design)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -3184,7 +4681,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__ignition__subcmd__server)
-            opts="-f -h --site --filename --from-cluster --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --announce-to --max-connections --max-connections-per-address --max-streams --max-body-memory --log-format --log-level --flavour --cluster-kubeconfig --cluster-context --help"
+            opts="-f -h --site --filename --from-cluster --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --kubelet-ca --announce-to --max-connections --max-connections-per-address --max-streams --max-body-memory --log-format --log-level --flavour --cluster-kubeconfig --cluster-context --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3227,6 +4724,10 @@ _berth() {
                     return 0
                     ;;
                 --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-ca)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3572,13 +5073,21 @@ _berth() {
             return 0
             ;;
         berth__subcmd__iso__subcmd__embed)
-            opts="-o -h --ignition --force --output --no-backup --format --help"
+            opts="-o -h --ignition --url --url-ca --insecure-url --force --output --no-backup --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --ignition)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --url-ca)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4161,6 +5670,448 @@ _berth() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        berth__subcmd__promenade)
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help node-labels validate-design help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__help)
+            opts="node-labels validate-design help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__help__subcmd__node__subcmd__labels)
+            opts="show update"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__help__subcmd__node__subcmd__labels__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__help__subcmd__node__subcmd__labels__subcmd__update)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__help__subcmd__validate__subcmd__design)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__node__subcmd__labels)
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help show update help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help)
+            opts="show update help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__help__subcmd__update)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__show)
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__node__subcmd__labels__subcmd__update)
+            opts="-h --label --dry-run --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__promenade__subcmd__validate__subcmd__design)
+            opts="-h --design-href --help --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --design-href)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-auth-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-password)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-project-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --os-user-domain-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         berth__subcmd__rehearse)
             opts="-f -o -h --filename --nodes --scenario --fail --window --reboot-minutes --drain-minutes --svg --journal --os-image-url --flavour --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -4682,7 +6633,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__serve)
-            opts="-f -h --listen --plain-http --auth --no-cluster --strategy --protect --no-site-action-needed --all-or-nothing --deployment-configuration --any-filter-label --concurrency --lease-duration --identity --admission-listen --admission-cert --admission-key --admission-client-ca --database --database-file --sealing-key-file --sealing-key --site --filename --from-cluster --cluster-kubeconfig --cluster-context --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --announce-to --max-connections --max-connections-per-address --max-streams --max-body-memory --log-format --log-level --flavour --help"
+            opts="-f -h --listen --plain-http --auth --keystone-role --keystone-ca --design-host --no-cluster --strategy --protect --no-site-action-needed --all-or-nothing --deployment-configuration --any-filter-label --concurrency --lease-duration --identity --admission-listen --admission-cert --admission-key --admission-client-ca --database --database-file --sealing-key-file --sealing-key --site --filename --from-cluster --cluster-kubeconfig --cluster-context --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --kubelet-ca --announce-to --max-connections --max-connections-per-address --max-streams --max-body-memory --log-format --log-level --flavour --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4693,6 +6644,18 @@ _berth() {
                     return 0
                     ;;
                 --auth)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keystone-role)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keystone-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --design-host)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4797,6 +6760,10 @@ _berth() {
                     return 0
                     ;;
                 --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-ca)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7008,7 +8975,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__ztp)
-            opts="-f -o -h --filename --as --release --unsupported --boot-labels --pull-secret --image-set --ssh-key --flavour --output --format --help check help"
+            opts="-f -o -h --filename --as --release --unsupported --boot-labels --pull-secret --image-set --release-image --hub-release --ssh-key --flavour --output --format --help check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7039,6 +9006,14 @@ _berth() {
                     return 0
                     ;;
                 --image-set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --release-image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hub-release)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

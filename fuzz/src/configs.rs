@@ -296,3 +296,20 @@ fn put(choices: &mut Choices<'_>, object: &mut Value, key: &str, make: impl FnOn
         _ => object[key] = make(choices),
     }
 }
+
+/// Removes members that say nothing, as reading does: null, and empty lists and objects. Elements of lists stay.
+pub fn drop_empty(json: &mut Value) {
+    match json {
+        Value::Object(members) => {
+            members.values_mut().for_each(drop_empty);
+            members.retain(|_, value| match value {
+                Value::Null => false,
+                Value::Array(elements) => !elements.is_empty(),
+                Value::Object(members) => !members.is_empty(),
+                Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+            });
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(drop_empty),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

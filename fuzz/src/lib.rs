@@ -8,7 +8,7 @@ mod spans;
 mod translation;
 
 pub use choices::Choices;
-pub use configs::config;
+pub use configs::{config, drop_empty};
 pub use spans::{assert_findings_fit, assert_nodes_fit};
 pub use translation::assert_translates;
 

@@ -4,7 +4,10 @@
 //! Input: what a client sends, in parts; separated by a line of `====`, where the client waits.
 #![no_main]
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use berth_fuzz::byte_parts;
 use berth_listen::{Callers, EventStream, Limits, RequestBody, Service, serve_stream};
@@ -12,7 +15,10 @@ use bytes::Bytes;
 use http::{Request, Response, header::HOST};
 use http_body_util::{BodyExt as _, Full};
 use libfuzzer_sys::fuzz_target;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    runtime::Runtime,
+};
 
 const BODY_BYTES: usize = 1000;
 
@@ -29,10 +35,13 @@ impl Service for Router {
 
     async fn answer(&self, _: SocketAddr, request: Request<RequestBody>) -> Response<Full<Bytes>> {
         let host = request.headers()[HOST].to_str().unwrap().to_ascii_lowercase();
-        assert!(
-            ["localhost", "127.", "[::"].iter().any(|local| host.starts_with(local)),
-            "{host}"
-        );
+        let name = match host.strip_prefix('[') {
+            Some(address) => address.split(']').next(),
+            None => host.split(':').next(),
+        };
+        let name = name.unwrap_or_default();
+        let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
+        assert!(name == "localhost" || name.parse().is_ok_and(is_loopback), "{host}");
         let mut response = Response::new(Full::default());
         match request.uri().path() {
             "/stream" => {
@@ -86,11 +95,15 @@ async fn converse(data: &[u8]) {
     );
 }
 
-fuzz_target!(|data: &[u8]| {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+thread_local! {
+    /// One for all inputs; nothing is left in it when a conversation has ended.
+    static RUNTIME: Runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    runtime.block_on(converse(data));
+}
+
+fuzz_target!(|data: &[u8]| {
+    RUNTIME.with(|runtime| runtime.block_on(converse(data)));
 });

@@ -3,12 +3,15 @@
 //! Input, one per line: template, pattern, node name, and then entries of a table as `code=value`.
 #![no_main]
 
-use berth_documents::{Sources, emit, parse};
+use berth_documents::{Sources, parse};
 use berth_fuzz::assert_findings_fit;
 use berth_labels::Flavour;
 use berth_site::{Resolver, Template, TemplateError, check, close_matches, decode_clli, load};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};
+
+/// In bytes.
+const LONGEST_PATTERN: usize = 48;
 
 fuzz_target!(|text: &str| {
     let mut lines = text.split('\n');
@@ -23,8 +26,20 @@ fuzz_target!(|text: &str| {
         .filter_map(|entry| entry.split_once('='))
         .map(|(code, value)| (code.to_owned(), value.into()))
         .collect();
-    check_rule(template, pattern, name, &table);
+    // The larger a pattern the longer it takes to compile, which others look after.
+    let pattern = small_counts(&pattern[..pattern.floor_char_boundary(LONGEST_PATTERN)]);
+    check_rule(template, &pattern, name, &table);
 });
+
+/// The pattern with counts of one digit: `a{9}` in place of `a{999}`.
+fn small_counts(pattern: &str) -> String {
+    let mut after_digit = false;
+    let keep = |character: &char| {
+        let is_digit = character.is_ascii_digit();
+        !(std::mem::replace(&mut after_digit, is_digit) && is_digit)
+    };
+    pattern.chars().filter(keep).collect()
+}
 
 fn check_template(text: &str) {
     let Ok(template) = Template::parse(text) else {
@@ -62,9 +77,10 @@ fn check_rule(template: &str, pattern: &str, name: &str, table: &Map<String, Val
         json!({"apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": name}, "spec": {}}),
     ];
     let mut sources = Sources::new();
-    let id = sources.add("rule", emit::to_yaml_documents(&documents));
+    // JSON, because to print and read YAML takes longer than everything that follows.
+    let id = sources.add("rule", documents.map(|document| document.to_string()).concat());
     let parsed = parse(&sources, id);
-    assert_eq!(parsed.documents.len(), documents.len());
+    assert_eq!(parsed.documents.len(), 2);
     let (site, findings) = load(&sources, &parsed.documents);
     assert_findings_fit(&sources, &findings);
     let resolver = Resolver::new(&site, Flavour::Upstream);

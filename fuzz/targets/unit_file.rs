@@ -3,15 +3,20 @@
 //! Input: the unit, then its drop-ins, separated by lines of `====`.
 #![no_main]
 
+use std::sync::LazyLock;
+
 use berth_fuzz::byte_parts;
 use berth_labels::{Flavour, LabelSet, NodeLabels};
 use berth_units::{
-    DropInRequest, EffectiveUnit, EnvFile, EnvFileContent, LabelsFile, UnitFile, check_kubelet_unit, drop_in,
-    lost_labels, seed_labels,
+    DropInRequest, EffectiveUnit, EnvFile, EnvFileContent, Environment, LabelsFile, UnitFile, check_kubelet_unit,
+    drop_in, lost_labels, seed_labels,
 };
 use libfuzzer_sys::fuzz_target;
 
 const NAMES: [&str; 3] = ["10-a.conf", "50-b.conf", "90-c.conf"];
+
+static LABELS: LazyLock<LabelSet> =
+    LazyLock::new(|| NodeLabels::parse(["pool=infra,example.com/rack=r1,node-role.kubernetes.io/infra="]).valid());
 
 fuzz_target!(|data: &[u8]| {
     let parts = byte_parts(data, 1 + NAMES.len());
@@ -45,54 +50,57 @@ fn check_file(source: &[u8]) {
 }
 
 fn check_unit(fragment: &[u8], drop_ins: &[(&str, &[u8])]) {
-    let labels = NodeLabels::parse(["pool=infra,example.com/rack=r1,node-role.kubernetes.io/infra="]).valid();
     let unit = EffectiveUnit::assemble("kubelet.service", ("kubelet.service", fragment), drop_ins);
+    let environment = unit.environment(|_| EnvFileContent::Missing);
+    let _ = (seed_labels(&environment), unit.refusal(), unit.service_type());
     for flavour in [Flavour::Upstream, Flavour::Openshift] {
-        let Some((file_name, text)) = make(&unit, &labels, flavour) else {
+        let _ = check_kubelet_unit(&unit, &environment, flavour);
+        let Some((file_name, text)) = make(&unit, &environment, flavour) else {
             continue;
         };
         let mut with_own: Vec<(&str, &[u8])> = drop_ins.to_vec();
         with_own.push((file_name, text.as_bytes()));
         with_own.sort_by_key(|(name, _)| *name);
         let applied = EffectiveUnit::assemble("kubelet.service", ("kubelet.service", fragment), &with_own);
-        let again = make(&applied, &labels, flavour);
+        assert_eq!(environment, applied.environment(|_| EnvFileContent::Missing), "{text}");
+        let again = make(&applied, &environment, flavour);
         assert_eq!(
             again,
             Some((file_name, text.clone())),
             "its own output changes the answer"
         );
-        check_applied(&unit, &applied, &labels, flavour, &text);
+        check_applied(&unit, &applied, &environment, flavour, &text);
     }
 }
 
 /// The drop-in, if one can be made and is needed.
-fn make(unit: &EffectiveUnit, labels: &LabelSet, flavour: Flavour) -> Option<(&'static str, String)> {
-    let environment = unit.environment(|_| EnvFileContent::Missing);
-    let _ = (seed_labels(&environment), unit.refusal(), unit.service_type());
-    let _ = check_kubelet_unit(unit, &environment, flavour);
+fn make(unit: &EffectiveUnit, environment: &Environment, flavour: Flavour) -> Option<(&'static str, String)> {
     let request = DropInRequest {
-        labels,
+        labels: &LABELS,
         flavour,
-        environment: &environment,
+        environment,
     };
     let made = drop_in(unit, request).ok()?;
     made.text.map(|text| (made.file_name, text))
 }
 
 /// The kubelet of the changed unit starts wherever the old one did, has the labels, and keeps those it had.
-fn check_applied(unit: &EffectiveUnit, applied: &EffectiveUnit, labels: &LabelSet, flavour: Flavour, text: &str) {
-    let before_environment = unit.environment(|_| EnvFileContent::Missing);
-    let environment = applied.environment(|_| EnvFileContent::Missing);
-    assert_eq!(before_environment, environment, "{text}");
+fn check_applied(
+    unit: &EffectiveUnit,
+    applied: &EffectiveUnit,
+    environment: &Environment,
+    flavour: Flavour,
+    text: &str,
+) {
     assert_eq!(applied.refusal(), None, "{text}");
-    let before = check_kubelet_unit(unit, &before_environment, flavour);
-    let after = check_kubelet_unit(applied, &environment, flavour);
+    let before = check_kubelet_unit(unit, environment, flavour);
+    let after = check_kubelet_unit(applied, environment, flavour);
     let stoppers = after.stoppers.iter().map(|stopper| &stopper.reason);
     let known: Vec<_> = before.stoppers.iter().map(|stopper| &stopper.reason).collect();
     let new: Vec<_> = stoppers.filter(|reason| !known.contains(reason)).collect();
     assert!(new.is_empty(), "{new:?}\n{text}");
     for lost in lost_labels(&before, &after) {
         // A label that is wanted with another value takes the place of the old one.
-        assert!(labels.contains_key(&lost.key), "{lost:?}\n{text}");
+        assert!(LABELS.contains_key(&lost.key), "{lost:?}\n{text}");
     }
 }

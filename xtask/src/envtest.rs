@@ -14,8 +14,8 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use berth_testing::{
-    ENVTEST, KUBERNETES_VERSION, OPENSHIFT_API_VERSION, OPENSHIFT_CRDS, PROGRAMS, Programs, REQUEST_JUDGE,
-    RequestJudge, cache_directory,
+    ENVTEST, KUBERNETES_VERSION, OPENSHIFT_API_VERSION, OPENSHIFT_CRDS, OPERATOR, Operator, PROGRAMS, Programs,
+    REQUEST_JUDGE, RequestJudge, cache_directory,
 };
 
 use crate::{
@@ -74,6 +74,10 @@ pub(crate) fn run(workspace: &Workspace, print_env: bool) -> Result<()> {
         Some(judge) => println!("how Kubernetes reads certificate requests: {}", judge.path().display()),
         None => println!("the judge of certificate requests is not here: it is built with Go"),
     }
+    match Operator::find() {
+        Some(operator) => println!("how the Machine Config Operator renders: {}", operator.path().display()),
+        None => println!("the Machine Config Operator's rendering is not here: it is built with Go"),
+    }
     Ok(())
 }
 
@@ -102,6 +106,11 @@ pub(crate) fn provide(workspace: &Workspace, say: &dyn Fn(&str)) -> Result<Provi
         once(
             &RequestJudge::folder(&cache),
             |folder| build_judge(workspace, folder, say),
+            say,
+        )?;
+        once(
+            &Operator::folder(&cache),
+            |folder| build_operator(workspace, folder, say),
             say,
         )?;
     }
@@ -136,6 +145,9 @@ pub(crate) fn environment(programs: &Programs) -> Vec<(&'static str, OsString)> 
     }
     if let Some(judge) = RequestJudge::find() {
         variables.push((REQUEST_JUDGE, judge.path().into()));
+    }
+    if let Some(operator) = Operator::find() {
+        variables.push((OPERATOR, operator.path().into()));
     }
     variables
 }
@@ -182,9 +194,13 @@ fn go_version() -> Option<String> {
 }
 
 fn go(workspace: &Workspace) -> Command {
+    go_in(workspace, "xtask/envtest")
+}
+
+fn go_in(workspace: &Workspace, module: &str) -> Command {
     let mut command = Command::new("go");
     command
-        .current_dir(workspace.root().join("xtask/envtest"))
+        .current_dir(workspace.root().join(module))
         .env("CGO_ENABLED", "0")
         .env("GOFLAGS", "-mod=readonly")
         // This version is outside the checksum database; the committed go.sum pins it.
@@ -228,6 +244,21 @@ fn build_judge(workspace: &Workspace, folder: &Path, say: &dyn Fn(&str)) -> Resu
         .context("go cannot be started")?;
     if !status.success() {
         bail!("`go build` of xtask/envtest/csr ended with {status}");
+    }
+    Ok(())
+}
+
+/// Builds the program that renders and serves as the Machine Config Operator does.
+fn build_operator(workspace: &Workspace, folder: &Path, say: &dyn Fn(&str)) -> Result<()> {
+    say("building what renders as the Machine Config Operator does: once, about a minute");
+    let status = go_in(workspace, "xtask/operator")
+        .args(["build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o"])
+        .arg(folder.join("operator"))
+        .arg(".")
+        .status()
+        .context("go cannot be started")?;
+    if !status.success() {
+        bail!("`go build` of xtask/operator ended with {status}");
     }
     Ok(())
 }
@@ -338,5 +369,7 @@ mod tests {
         assert!(module.contains(&format!("k8s.io/kubernetes {KUBERNETES_VERSION}\n")));
         assert!(module.contains(&format!("{OPENSHIFT_MODULE} {OPENSHIFT_API_VERSION}\n")));
         assert!(module.contains(&format!("k8s.io/api => k8s.io/api {staging}\n")));
+        let operator = fs::read_to_string(workspace.root().join("xtask/operator/go.mod")).unwrap();
+        assert!(operator.contains(&format!("{OPENSHIFT_MODULE} {OPENSHIFT_API_VERSION}\n")));
     }
 }

@@ -1,9 +1,10 @@
-//! Files that are made from the program itself: man pages, shell completions, reference pages.
+//! Files that are made from the program itself: man pages, shell completions, reference pages, the crates on the map.
 //!
 //! They are committed, so that packagers and readers need no build, and `--check` proves that they are current.
 
 mod cli_reference;
 mod completions;
+mod crates;
 mod crds;
 mod lint_reference;
 mod man;
@@ -44,7 +45,7 @@ enum Difference {
 
 /// Writes every generated file and removes those that are left over.
 pub(crate) fn write(workspace: &Workspace) -> Result<()> {
-    let files = files()?;
+    let files = files(workspace)?;
     let differences = compare(workspace.root(), &files)?;
     let changed = differences.len();
     apply(workspace.root(), &files, differences)?;
@@ -54,7 +55,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<()> {
 
 /// Fails, with a list, when a committed file is not what would be generated now.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
-    let files = files()?;
+    let files = files(workspace)?;
     let differences = compare(workspace.root(), &files)?;
     if differences.is_empty() {
         println!("{} generated files are current", files.len());
@@ -70,7 +71,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     bail!("generated files are not current; run `cargo xtask generate` and commit the result")
 }
 
-fn files() -> Result<Files> {
+fn files(workspace: &Workspace) -> Result<Files> {
     let command = source::command();
     let mut files = Files::new();
     man::add(&command, &mut files)?;
@@ -78,6 +79,7 @@ fn files() -> Result<Files> {
     cli_reference::add(&command, &mut files);
     lint_reference::add(&source::lints(), &mut files);
     crds::add(&mut files);
+    crates::add(workspace, &mut files)?;
     Ok(files)
 }
 

@@ -37,6 +37,9 @@ pub use workspace::Workspace;
 /// 0: done. 1: a step failed or a generated file is stale. 2: wrong usage.
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(code) = fuzz::compile(&arguments) {
+        return code;
+    }
     let chore = match Chore::parse(&arguments) {
         Ok(chore) => chore,
         Err(error) => {
@@ -133,7 +136,9 @@ Chores:
                       for tests; --print-env prints lines for a shell
   e2e boot            Boot Debian machines in QEMU with Ignition from Berth, and prove that their Nodes have every label
                       in their first version
-  campaign fuzz [N]   Give every fuzz target N inputs, ten million unless said otherwise, and write docs/campaigns.md
+  campaign fuzz [N [TARGET]...]
+                      Give every fuzz target, or only the named ones, N inputs, ten million unless said otherwise, and
+                      write docs/campaigns.md
   campaign kill [N]   Kill N processes during document writes and relabelling on SQLite and PostgreSQL, a hundred unless
                       said otherwise, and write docs/campaigns.md
   campaign load [MIN] Put load on a real API server for MIN minutes, an hour unless said otherwise, with killed leaders,

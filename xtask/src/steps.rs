@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use berth_testing::RequestJudge;
+use berth_testing::{Operator, RequestJudge};
 
 use crate::{
     architecture, e2e,
@@ -14,8 +14,8 @@ use crate::{
     fuzz, generate, node, supply, test_run,
     test_totals::TestTotals,
     tools::{
-        self, CLOUD_INIT, CONTAINERD, COREOS_INSTALLER, ETCD, HAPROXY, IGNITION, IGNITION_VALIDATE, POSTGRES, SYSTEMD,
-        SYSTEMD_ANALYZE, Tool,
+        self, CLOUD_INIT, CONTAINERD, COREOS_INSTALLER, ETCD, HAPROXY, IGNITION, IGNITION_VALIDATE, POSTGRES, PYYAML,
+        SYSTEMD, SYSTEMD_ANALYZE, Tool,
     },
     workspace::Workspace,
 };
@@ -25,7 +25,7 @@ const REQUIRE_TOOLS: &str = "BERTH_REQUIRE_TOOLS";
 
 /// One check of the workspace.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct TestStep {
     /// One word, or a few joined by hyphens: it can be given on the command line.
     pub(crate) name: &'static str,
     /// One line for `cargo xtask help` and the step's heading.
@@ -50,50 +50,50 @@ enum Action {
 }
 
 /// All steps, in the order in which they run: quick ones first, the tests last.
-pub(crate) const STEPS: &[Step] = &[
-    Step {
+pub(crate) const STEPS: &[TestStep] = &[
+    TestStep {
         name: "format",
         why: "the code is formatted as rustfmt formats it",
         action: Action::Cargo(&["fmt", "--all", "--check"], &[]),
         needs: &[],
         better_with: &[],
     },
-    Step {
+    TestStep {
         name: "architecture",
         why: "crates use only what they may use, files stay readable, the map is complete",
         action: Action::Function(architecture::check),
         needs: &[],
         better_with: &[],
     },
-    Step {
+    TestStep {
         name: "licences",
         why: "what Berth is built from may be used and comes from crates.io",
         action: Action::Function(supply::licences),
         needs: &[],
         better_with: &[],
     },
-    Step {
+    TestStep {
         name: "yanked",
         why: "no version in a lock file was withdrawn",
         action: Action::Possible(supply::yanked),
         needs: &[],
         better_with: &[],
     },
-    Step {
+    TestStep {
         name: "advisories",
         why: "nothing that Berth is built from has a known vulnerability",
         action: Action::Possible(supply::advisories),
         needs: &[],
         better_with: &[],
     },
-    Step {
+    TestStep {
         name: "generated",
         why: "man pages, completions and reference pages are current",
         action: Action::Function(generate::check),
         needs: &[],
         better_with: &[],
     },
-    Step {
+    TestStep {
         name: "clippy",
         why: "no lint is broken",
         action: Action::Cargo(
@@ -111,7 +111,25 @@ pub(crate) const STEPS: &[Step] = &[
         needs: &[],
         better_with: &[],
     },
-    Step {
+    TestStep {
+        name: "without-up",
+        why: "the executable for clusters builds without the emulator",
+        action: Action::Cargo(
+            &[
+                "clippy",
+                "--workspace",
+                "--no-default-features",
+                "--locked",
+                "--",
+                "-D",
+                "warnings",
+            ],
+            &[],
+        ),
+        needs: &[],
+        better_with: &[],
+    },
+    TestStep {
         name: "rustdoc",
         why: "the documentation builds and its links lead somewhere",
         action: Action::Cargo(
@@ -121,28 +139,28 @@ pub(crate) const STEPS: &[Step] = &[
         needs: &[],
         better_with: &[],
     },
-    Step {
+    TestStep {
         name: "node",
         why: "the executable for nodes is static and small",
         action: Action::Function(node::build),
         needs: &[],
         better_with: &[],
     },
-    Step {
+    TestStep {
         name: "fuzz",
         why: "no input of a short search breaks a reader or a merge",
         action: Action::Possible(fuzz::run),
         needs: &[],
         better_with: &[],
     },
-    Step {
+    TestStep {
         name: "boot",
         why: "a whole machine registers with every label at its first boot",
         action: Action::Possible(e2e::run_boot),
         needs: e2e::TOOLS,
         better_with: &[],
     },
-    Step {
+    TestStep {
         name: "tests",
         why: "all tests of all crates pass",
         action: Action::Tests,
@@ -155,6 +173,7 @@ pub(crate) const STEPS: &[Step] = &[
             IGNITION,
             IGNITION_VALIDATE,
             POSTGRES,
+            PYYAML,
             SYSTEMD,
             SYSTEMD_ANALYZE,
             CLOUD_INIT,
@@ -175,8 +194,8 @@ struct Report {
 
 /// Sets the machine up, runs the steps (or only the named ones) and says how it went.
 pub(crate) fn run(workspace: &Workspace, only: &[String]) -> Result<()> {
-    let asked_for = |step: &&Step| only.is_empty() || only.iter().any(|name| name == step.name);
-    let steps: Vec<&Step> = STEPS.iter().filter(asked_for).collect();
+    let asked_for = |step: &&TestStep| only.is_empty() || only.iter().any(|name| name == step.name);
+    let steps: Vec<&TestStep> = STEPS.iter().filter(asked_for).collect();
     let mut report = Report {
         not_asked_for: STEPS
             .iter()
@@ -230,7 +249,7 @@ pub(crate) fn run(workspace: &Workspace, only: &[String]) -> Result<()> {
     Ok(())
 }
 
-impl Step {
+impl TestStep {
     /// Whether the step ran. If not, the report has the reason.
     fn run(&self, workspace: &Workspace, report: &mut Report) -> Result<bool> {
         match self.action {
@@ -249,12 +268,20 @@ impl Step {
                 match envtest::provide(workspace, &|line| println!("{line}"))? {
                     Provided::Programs(programs) => {
                         environment = envtest::environment(&programs);
-                        if RequestJudge::find().is_none() {
+                        let judges = [
+                            (
+                                "certificate requests as Kubernetes reads them",
+                                RequestJudge::find().is_some(),
+                            ),
+                            (
+                                "rendering as the Machine Config Operator does",
+                                Operator::find().is_some(),
+                            ),
+                        ];
+                        for (what, _) in judges.iter().filter(|(_, is_here)| !is_here) {
                             complete = false;
-                            report.could_not_run.push(
-                                "certificate requests as Kubernetes reads them: install Go to build the program"
-                                    .to_owned(),
-                            );
+                            let reason = format!("{what}: install Go to build the program");
+                            report.could_not_run.push(reason);
                         }
                     }
                     Provided::Not(reason) => {

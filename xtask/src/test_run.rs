@@ -31,7 +31,7 @@ const SLOW: &[&str] = &[
     "berth-sim it",
     "berth-workflow engine",
     "berth-node it",
-    "berth-server api",
+    "berth-airship api",
 ];
 
 /// One program that `cargo test --no-run` built.

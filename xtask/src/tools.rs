@@ -23,6 +23,11 @@ pub(crate) struct Tool {
 pub(crate) enum Source {
     /// A Debian package.
     Debian(&'static str),
+    /// A module of Python, with the Debian package that brings it.
+    Python {
+        module: &'static str,
+        package: &'static str,
+    },
     /// A crate, built without optimisation because that takes a third of the time.
     Cargo {
         package: &'static str,
@@ -35,7 +40,7 @@ pub(crate) enum Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Debian(package) => write!(f, "Debian package `{package}`"),
+            Self::Debian(package) | Self::Python { package, .. } => write!(f, "Debian package `{package}`"),
             Self::Cargo { package, version, .. } => {
                 write!(f, "`cargo {}` brings it", cargo_install(package, version).join(" "))
             }
@@ -114,6 +119,16 @@ pub(crate) const CLOUD_INIT: Tool = Tool {
     used_for: "comparison of user data with the schema of cloud-init",
 };
 
+/// The reader of YAML that Airship's services use.
+pub(crate) const PYYAML: Tool = Tool {
+    program: "python3",
+    source: Source::Python {
+        module: "yaml",
+        package: "python3-yaml",
+    },
+    used_for: "comparison of YAML in the Airship envelope with what PyYAML reads",
+};
+
 /// Runs the machines of `cargo xtask e2e`.
 pub(crate) const QEMU: Tool = Tool {
     program: "qemu-system-x86_64",
@@ -147,6 +162,7 @@ pub(crate) const ALL: &[Tool] = &[
     IGNITION_VALIDATE,
     MKFS,
     POSTGRES,
+    PYYAML,
     QEMU,
     SYSTEMD,
     SYSTEMD_ANALYZE,
@@ -154,9 +170,21 @@ pub(crate) const ALL: &[Tool] = &[
 
 impl Tool {
     pub(crate) fn is_installed(&self) -> bool {
+        if let Source::Python { module, .. } = self.source {
+            return has_module(self.program, module);
+        }
         env::var_os("PATH")
             .is_some_and(|path| env::split_paths(&path).any(|folder| is_executable(&folder.join(self.program))))
     }
+}
+
+/// Whether the Python on the PATH has a module, or Debian's own.
+fn has_module(python: &str, module: &str) -> bool {
+    let debian = format!("/usr/bin/{python}");
+    [python, &debian].iter().any(|python| {
+        let output = Command::new(python).args(["-c", &format!("import {module}")]).output();
+        output.is_ok_and(|output| output.status.success())
+    })
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -201,7 +229,7 @@ fn debian_packages(missing: &[&Tool]) -> Vec<&'static str> {
     let mut packages: Vec<&str> = Vec::new();
     for tool in missing {
         match &tool.source {
-            Source::Debian(package) => packages.push(package),
+            Source::Debian(package) | Source::Python { package, .. } => packages.push(package),
             Source::Cargo { libraries, .. } if libraries.iter().all(|(library, _)| has_library(library)) => {}
             Source::Cargo { libraries, .. } => {
                 packages.push("pkg-config");

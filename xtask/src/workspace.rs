@@ -7,7 +7,8 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
 
 /// The checked-out workspace that the chores work on.
 #[derive(Debug, Clone)]
@@ -35,6 +36,23 @@ impl Workspace {
         let mut command = Command::new(program);
         command.current_dir(&self.root);
         command
+    }
+
+    /// What `cargo metadata` says.
+    pub(crate) fn metadata(&self, options: &[&str]) -> Result<Value> {
+        let output = self
+            .cargo()
+            .args(["metadata", "--format-version", "1", "--locked"])
+            .args(options)
+            .output()
+            .context("cargo cannot be started")?;
+        if !output.status.success() {
+            bail!(
+                "`cargo metadata --locked` failed: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
+        }
+        serde_json::from_slice(&output.stdout).context("`cargo metadata` printed no JSON")
     }
 
     /// The names of the folders in `crates/`, sorted.

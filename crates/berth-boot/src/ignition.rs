@@ -2,7 +2,7 @@
 
 use berth_ignition::{Config, Encoding, Finding, SpecVersion, file_as, file_contents, types, validate};
 use berth_labels::Flavour;
-use berth_units::{DEFAULT_KUBELET_PATH, EffectiveUnit, KUBELET_ENV_PATH, LeftOut};
+use berth_units::{DEFAULT_KUBELET_PATH, EffectiveUnit, KUBELET_ENV_PATH, LABELS_PATH, LeftOut};
 use serde_json::Value;
 
 use crate::{
@@ -47,11 +47,16 @@ pub fn ignition(input: &IgnitionInput<'_>) -> Result<IgnitionAnswer, BootError> 
     let BootFiles {
         way,
         files,
+        labels,
         left_out,
         notes,
-        ..
     } = files_on(&config, &input.boot)?;
     for file in &files {
+        // Without labels there is nothing to hand over, unless the config has others. The Ignition server does the same.
+        let says_nothing = file.contents.is_empty() || file.path == LABELS_PATH;
+        if labels.is_empty() && says_nothing && config.find_file(&file.path).is_none() {
+            continue;
+        }
         let mut new = ignition_file(file);
         if let Some(old) = config.find_file(&file.path) {
             new.user.clone_from(&old.user);

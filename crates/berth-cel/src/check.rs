@@ -39,11 +39,7 @@ fn position(expr: &Expr) -> usize {
 impl Checker<'_> {
     /// Notes what is wrong; nothing more is said of what this is a part of.
     fn fail(&mut self, at: usize, message: String) -> Type {
-        let error = SyntaxError::new(self.text, at, message);
-        match &mut self.wrong {
-            Some(known) => known.and(error),
-            none => *none = Some(error),
-        }
+        SyntaxError::add(&mut self.wrong, self.text, at, message);
         Type::Dyn
     }
 

@@ -4,7 +4,11 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// A text that is no expression: everything that is wrong with it, in the order of the text.
+/// How many findings of one text are reported, as the API server does. Each finding holds its line, so that all findings of a
+/// long line would take the square of its length.
+const MOST: usize = 100;
+
+/// A text that is not an expression: what is wrong with it, in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub struct SyntaxError {
     findings: Vec<Finding>,
@@ -38,12 +42,31 @@ impl SyntaxError {
         }
     }
 
+    /// Adds something that is wrong to what was found so far.
+    pub(crate) fn add(found: &mut Option<Self>, text: &str, at: usize, message: impl Into<String>) {
+        match found {
+            Some(known) if known.is_full() => {}
+            Some(known) => known.and(Self::new(text, at, message)),
+            none => *none = Some(Self::new(text, at, message)),
+        }
+    }
+
+    /// Whether enough was found.
+    pub(crate) fn is_full(&self) -> bool {
+        self.findings.len() >= MOST
+    }
+
     /// Takes what another found, too.
     pub(crate) fn and(&mut self, other: Self) {
-        // What stands in parentheses is looked at twice.
-        self.findings.extend(other.findings);
-        self.findings.sort_by_key(|finding| (finding.line, finding.column));
-        self.findings.dedup();
+        let place = |finding: &Finding| (finding.line, finding.column);
+        for finding in other.findings {
+            let after = self.findings.partition_point(|known| place(known) <= place(&finding));
+            // What stands in parentheses is looked at twice.
+            let known = after.checked_sub(1).and_then(|before| self.findings.get(before)) == Some(&finding);
+            if !known && !self.is_full() {
+                self.findings.insert(after, finding);
+            }
+        }
     }
 }
 

@@ -29,7 +29,8 @@ const SIGNS: [&str; 24] = [
     "{", "}",
 ];
 
-/// The tokens, and what between them is none. The reader goes on after it, so that everything wrong is told at once.
+/// The tokens, and what between them is none. The reader goes on after it, so that everything wrong is told at once,
+/// unless that is too much.
 pub(crate) fn tokens(text: &str) -> (Vec<Spanned>, Option<SyntaxError>) {
     let mut lexer = Lexer { text, at: 0 };
     let mut found = Vec::new();
@@ -48,6 +49,9 @@ pub(crate) fn tokens(text: &str) -> (Vec<Spanned>, Option<SyntaxError>) {
                 match &mut wrong {
                     Some(known) => known.and(error),
                     none => *none = Some(error),
+                }
+                if wrong.as_ref().is_some_and(SyntaxError::is_full) {
+                    lexer.at = text.len();
                 }
                 // Something was read, or the next character is none that could be.
                 if lexer.at == began {

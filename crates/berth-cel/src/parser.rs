@@ -435,15 +435,8 @@ impl Parser<'_> {
     }
 
     fn undeclare(&mut self, name: &str, at: usize) {
-        let error = SyntaxError::new(
-            self.text,
-            at,
-            format!("undeclared reference to '{name}' (in container '')"),
-        );
-        match &mut self.undeclared {
-            Some(known) => known.and(error),
-            none => *none = Some(error),
-        }
+        let message = format!("undeclared reference to '{name}' (in container '')");
+        SyntaxError::add(&mut self.undeclared, self.text, at, message);
     }
 
     fn primary(&mut self) -> Read {

@@ -355,6 +355,23 @@ fn depth_and_work_are_bounded() {
 }
 
 #[test]
+fn what_is_wrong_all_over_is_told_a_hundred_times() {
+    for text in [
+        "#".repeat(50_000),
+        vec!["a"; 25_000].join("+"),
+        vec!["!1"; 9_000].join("||"),
+    ] {
+        let error = Program::compile(&text, &[]).unwrap_err().to_string();
+        assert_eq!(
+            error.matches("ERROR: ").count(),
+            100,
+            "{}",
+            text.get(..4).unwrap_or_default()
+        );
+    }
+}
+
+#[test]
 fn names_are_known() {
     let program = Program::compile("self.all(oldSelf, oldSelf > 1)", &["self", "oldSelf"]).unwrap();
     assert!(program.mentions("self") && !program.mentions("oldSelf"));

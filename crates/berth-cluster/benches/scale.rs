@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p berth-cluster --bench scale` prints each figure next to its limit and fails when a limit is passed.
 //! `-- --nodes 1000` takes another number of Nodes, for a quick look. The controller runs in a process of its own, so
-//! that its memory is its own.
+//! that its memory is its own. `-- --beside` measures labels mode alone, beside somebody who writes to the same Nodes all the
+//! time, as OpenShift's operator and its daemons do.
 
 #![expect(
     clippy::expect_used,
@@ -16,10 +17,10 @@ use std::{
     net::TcpListener,
     path::PathBuf,
     process::{Child, Command, Stdio},
-    sync::Arc,
     time::Duration,
 };
 
+use berth_clock::Clock;
 use berth_cluster::{
     connect,
     controller::{Mode, Options, run},
@@ -27,7 +28,6 @@ use berth_cluster::{
 use berth_resources::{Berth, CrdSet, MachineConfigPool, crds};
 use berth_testing::{ControlPlane, Identity, Options as PlaneOptions, Programs};
 use futures::{StreamExt as _, stream};
-use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::Node, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
@@ -47,6 +47,13 @@ use tokio_util::sync::CancellationToken;
 const CHILD: &str = "--controller";
 const LISTEN: &str = "--listen";
 const NODES: &str = "--nodes";
+const LABELS: &str = "--labels";
+const BESIDE: &str = "--beside";
+/// Nodes of a cluster with an operator, and how many of them somebody moves.
+const NODES_BESIDE: usize = 160;
+const MOVED_BESIDE: usize = 100;
+/// How many writers keep the API server busy.
+const NOISE: usize = 4;
 /// Writers of the controller, and of the bare client that it is compared with.
 const WRITERS: usize = 32;
 const MEMORY_LIMIT_MB: u64 = 400;
@@ -70,7 +77,11 @@ fn main() {
     let Some(programs) = Programs::for_test() else {
         return;
     };
-    runtime.block_on(measure(programs));
+    if env::args().any(|argument| argument == BESIDE) {
+        runtime.block_on(beside(programs));
+    } else {
+        runtime.block_on(measure(programs));
+    }
 }
 
 /// The value after a flag.
@@ -81,11 +92,15 @@ fn argument(flag: &str) -> Option<String> {
 /// The process that is measured.
 async fn controller(kubeconfig: PathBuf) {
     let client = connect(Some(&kubeconfig), None).await.expect("a client");
-    let mut options = Options::new(Arc::new(Timestamp::now));
-    options.mode = Mode::Full;
+    let mut options = Options::new(Clock::system());
+    if !env::args().any(|argument| argument == LABELS) {
+        options.mode = Mode::Full;
+    }
     options.writers = WRITERS;
     options.listen = argument(LISTEN).and_then(|address| address.parse().ok());
-    run(client, options, CancellationToken::new()).await.expect("it runs");
+    Box::pin(run(client, options, CancellationToken::new()))
+        .await
+        .expect("it runs");
 }
 
 struct Controller {
@@ -94,7 +109,7 @@ struct Controller {
 }
 
 impl Controller {
-    fn start(plane: &ControlPlane) -> Self {
+    fn start(plane: &ControlPlane, mode: &[&str]) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = free.local_addr().expect("an address").to_string();
         drop(free);
@@ -103,6 +118,7 @@ impl Controller {
             .arg(CHILD)
             .arg(kubeconfig)
             .args([LISTEN, &address])
+            .args(mode)
             .stdin(Stdio::null())
             .spawn()
             .expect("the controller starts");
@@ -415,6 +431,103 @@ impl Bench {
     }
 }
 
+impl Bench {
+    /// Waits until the Berths of these Nodes are in a pool, and says when that was.
+    async fn followed(client: Client, names: Vec<String>, pool: &'static str) -> Instant {
+        let mut versions = watcher(Api::<Berth>::all(client), watcher::Config::default())
+            .default_backoff()
+            .applied_objects()
+            .boxed();
+        let mut waiting: std::collections::BTreeSet<String> = names.into_iter().collect();
+        while !waiting.is_empty() {
+            let Some(Ok(berth)) = versions.next().await else {
+                continue;
+            };
+            let is_there = berth
+                .status
+                .as_ref()
+                .is_some_and(|status| status.pool.as_deref() == Some(pool));
+            if is_there {
+                waiting.remove(&berth.node_name());
+            }
+        }
+        Instant::now()
+    }
+
+    /// Writes annotations to all Nodes over and over, until it is dropped.
+    fn noise(&self) -> tokio::task::JoinSet<()> {
+        let mut writers = tokio::task::JoinSet::new();
+        for writer in 0..NOISE {
+            let (api, nodes): (Api<Node>, _) = (self.api(), self.nodes);
+            writers.spawn(async move {
+                for round in 0_u64.. {
+                    for index in (writer..nodes).step_by(NOISE) {
+                        let note = json!({"metadata": {"annotations": {"bench.example/state": format!("{round}")}}});
+                        let name = format!("node-{index:05}");
+                        let _ = api.patch(&name, &PatchParams::default(), &Patch::Merge(note)).await;
+                    }
+                }
+            });
+        }
+        writers
+    }
+
+    /// Moves Nodes from one pool to another, as a person does, and measures how long the Berths take to follow.
+    async fn follow(&mut self, from: &str, to: &'static str, state: &str) {
+        let role = |pool: &str| format!("node-role.kubernetes.io/{pool}");
+        let mut names = self.names(&role(from)).await;
+        names.truncate(MOVED_BESIDE);
+        let following = tokio::spawn(Self::followed(self.client.clone(), names.clone(), to));
+        let start = Instant::now();
+        self.patch_all(&names, &json!({role(from): null, role(to): ""})).await;
+        let last = Instant::now();
+        let right = tokio::time::timeout(PATIENCE, following)
+            .await
+            .expect("in time")
+            .expect("no panic");
+        let took = right.saturating_duration_since(last);
+        println!(
+            "{MOVED_BESIDE} nodes patched in {} ms, followed after {} ms in all",
+            last.duration_since(start).as_millis(),
+            right.duration_since(start).as_millis()
+        );
+        let what = format!("Berths and pool counts after the last patch, {state}");
+        self.report(&what, &format!("{} ms", took.as_millis()), "1 s", took <= STATUS_LIMIT);
+    }
+}
+
+async fn beside(programs: Programs) {
+    let plane = ControlPlane::start(&programs, PlaneOptions::default())
+        .await
+        .expect("a control plane");
+    let client = plane.client(&Identity::admin()).await.expect("a client");
+    let mut bench = Bench {
+        client,
+        nodes: NODES_BESIDE,
+        failed: false,
+    };
+    bench.install().await;
+    bench.boot().await;
+    let controller = Controller::start(&plane, &[LABELS]);
+    controller.settled(NODES_BESIDE).await;
+    for _ in 0..3 {
+        bench.follow("worker", "infra", "quiet").await;
+        controller.settled(NODES_BESIDE).await;
+        bench.follow("infra", "worker", "quiet").await;
+        controller.settled(NODES_BESIDE).await;
+    }
+    let mut noise = bench.noise();
+    for _ in 0..3 {
+        bench.follow("worker", "infra", "busy").await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        bench.follow("infra", "worker", "busy").await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+    noise.abort_all();
+    drop(controller);
+    assert!(!bench.failed, "a limit was missed");
+}
+
 async fn measure(programs: Programs) {
     let nodes = argument(NODES).and_then(|nodes| nodes.parse().ok()).unwrap_or(10_000);
     let plane = ControlPlane::start(&programs, PlaneOptions::default())
@@ -431,7 +544,7 @@ async fn measure(programs: Programs) {
     bench.boot().await;
     println!("{nodes} Nodes created in {:.0} s", start.elapsed().as_secs_f64());
     let start = Instant::now();
-    let controller = Controller::start(&plane);
+    let controller = Controller::start(&plane, &[]);
     controller.settled(nodes).await;
     let berths = bench
         .api::<Berth>()
@@ -452,7 +565,7 @@ async fn measure(programs: Programs) {
     );
     drop(controller);
 
-    let controller = Controller::start(&plane);
+    let controller = Controller::start(&plane, &[]);
     controller.settled(nodes).await;
     let writes = controller.metric("berth_writes_total").await.expect("a metric");
     bench.report("writes after a restart", &format!("{writes}"), "0", writes == 0.0);

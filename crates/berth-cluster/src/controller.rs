@@ -1,8 +1,8 @@
 //! The controllers: watches fill a [`cache`](self), one engine decides, a few writers write.
 //!
 //! ```text
-//! watch Node, Berth, LabelRule, MachineConfigPool, CertificateSigningRequest, TokenBinding
-//!   └──► Change ──► Engine ── decide (pure) ──► Job ──► writer ──► Done ──► Engine
+//! watch Node, Berth, LabelRule, MachineConfigPool, CertificateSigningRequest, TokenBinding, Lease (kubelets)
+//!   └──► ClusterChange ──► Engine ── decide (pure) ──► Job ──► writer ──► Done ──► Engine
 //!                     ▲                                   ▲
 //!                  documents                            claim (lease)
 //! ```
@@ -13,24 +13,29 @@
 
 mod engine;
 mod health;
+mod heartbeats;
+mod machines;
 mod metrics;
 mod news;
 mod policies;
 mod pools;
 mod state;
 mod tokens;
+mod units;
 mod vital;
 mod watches;
 mod writer;
 
+pub(crate) use self::machines::MACHINE_KINDS;
+
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
-use berth_decide::flavour_of;
+use berth_clock::Clock;
 use berth_labels::{ConflictPolicy, Flavour};
 use berth_listen::{ListenError, ListenOptions, Server};
-use jiff::Timestamp;
+use berth_nodes::Pace;
+use berth_site::Site;
 use kube::Client;
-use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -38,6 +43,7 @@ use tracing::info;
 
 use self::{
     engine::Engine,
+    heartbeats::Heartbeats,
     metrics::Metrics,
     pools::{Mailbox, PoolEngine},
     vital::Vital,
@@ -47,11 +53,14 @@ use crate::{
     lease::{Claim, LeaseOptions, campaign},
 };
 
-/// Tells the time.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
 /// How many changes may wait for the engine before the watches wait for it.
 const CHANGES: usize = 4096;
+
+/// The pauses after writes that failed.
+const RETRIES: Pace = Pace {
+    first: Duration::from_millis(200),
+    longest: Duration::from_mins(1),
+};
 
 /// What the controllers do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,8 +118,8 @@ pub struct Options {
     pub lease: Option<LeaseOptions>,
     /// Where health and metrics are served.
     pub listen: Option<SocketAddr>,
-    /// Documents from which Berths are reserved: the objects of the committed revision, and again after every commit.
-    pub documents: Option<watch::Receiver<Arc<Vec<Value>>>>,
+    /// Documents from which Berths are reserved: the site of the committed revision, and again after every commit.
+    pub documents: Option<watch::Receiver<Arc<Site>>>,
     /// Keep the admission policies, and what happens to a Node when they cannot be evaluated.
     pub admission: Option<FailurePolicy>,
     /// How many writes run at once.
@@ -135,8 +144,10 @@ impl fmt::Debug for Options {
 impl Options {
     /// Whose kubelet and API server rules hold. Everything that runs asks here.
     pub fn flavour(&self) -> Flavour {
-        let documents = self.documents.as_ref().map(|documents| Arc::clone(&documents.borrow()));
-        flavour_of(documents.iter().flat_map(|documents| documents.iter()), self.flavour)
+        match &self.documents {
+            Some(documents) => documents.borrow().flavour_for(self.flavour),
+            None => self.flavour.unwrap_or_default(),
+        }
     }
 
     /// The defaults, with a clock.
@@ -195,7 +206,21 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     }
     let (changes, received) = mpsc::channel(CHANGES);
     let mailbox = (options.mode == Mode::Full).then(Mailbox::default);
-    for watching in watches::all(&client, &changes, mailbox.as_ref()) {
+    let heartbeats = Heartbeats::default();
+    let mut watching = watches::all(&client, &changes, mailbox.as_ref());
+    let beats = heartbeats::watch(
+        client.clone(),
+        changes.clone(),
+        heartbeats.clone(),
+        options.clock.clone(),
+    );
+    watching.push(Box::pin(beats));
+    watching.push(Box::pin(units::follow(
+        client.clone(),
+        changes.clone(),
+        options.clone(),
+    )));
+    for watching in watching {
         let shutdown = shutdown.clone();
         tasks.spawn("watch", async move {
             tokio::select! {
@@ -244,7 +269,8 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
         let (tasks, shutdown) = (tasks.clone(), shutdown.clone());
         tokio::spawn(async move { tasks.run("pools", engine.run(mailbox, shutdown)).await })
     });
-    let engine = Engine::new(client, options, claims, metrics, health, wanted);
+    let mut engine = Engine::new(client, options, claims, metrics, health, wanted);
+    engine.listen_to(heartbeats);
     tasks.run("labels", engine.run(received, shutdown.clone())).await;
     shutdown.cancel();
     if let Some(pools) = pools {
@@ -259,6 +285,7 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
 
 #[cfg(test)]
 mod tests {
+    use berth_documents::DocumentSet;
     use serde_json::json;
 
     use super::*;
@@ -270,16 +297,17 @@ mod tests {
             "metadata": {"schema": "metadata/Document/v1", "name": "r", "labels": {"berth.dev/flavour": "openshift"}},
             "data": {},
         });
-        let rule = json!({"apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": "r"}});
-        let (sender, documents) = watch::channel(Arc::new(vec![rule, region]));
-        let mut options = Options::new(Arc::new(|| Timestamp::UNIX_EPOCH));
+        let set = DocumentSet::of_objects([&region]);
+        let site = berth_site::load(&set.sources, &set.documents).0;
+        let (sender, documents) = watch::channel(Arc::new(site));
+        let mut options = Options::new(Clock::stopped(jiff::Timestamp::UNIX_EPOCH));
         assert_eq!(options.flavour(), Flavour::Upstream, "nobody says it");
         options.documents = Some(documents);
         assert_eq!(options.flavour(), Flavour::Openshift, "the documents say it");
         options.flavour = Some(Flavour::Upstream);
         assert_eq!(options.flavour(), Flavour::Upstream, "what was asked for counts more");
         options.flavour = None;
-        sender.send_replace(Arc::new(Vec::new()));
+        sender.send_replace(Arc::default());
         assert_eq!(options.flavour(), Flavour::Upstream, "documents change");
     }
 
@@ -292,10 +320,10 @@ mod tests {
         });
         let client = Client::new(service, "default");
         for mode in [Mode::Labels, Mode::Full] {
-            let mut options = Options::new(Arc::new(|| Timestamp::UNIX_EPOCH));
+            let mut options = Options::new(Clock::stopped(jiff::Timestamp::UNIX_EPOCH));
             options.mode = mode;
             options.admission = None;
-            let ended = run(client.clone(), options, CancellationToken::new()).await;
+            let ended = Box::pin(run(client.clone(), options, CancellationToken::new())).await;
             assert!(matches!(ended, Err(RunError::Panicked { task: "watch" })), "{ended:?}");
         }
     }

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tracing::{debug, warn};
 
 use crate::missing::{is_missing, is_missing_kind};
-use berth_decide::plain;
+use berth_decide::{Chain, plain};
 use berth_resources::{Berth, LabelRule, MachineConfigPool};
 
 /// How many objects one answer of the API server holds.
@@ -42,6 +42,8 @@ pub enum DocumentKind {
     OwnMachineConfig,
     /// Settings of kubelets.
     KubeletConfig,
+    /// What OpenShift's operator renders and serves with.
+    ControllerConfig,
     /// Nodes.
     Node,
     /// Egress addresses, with where they are.
@@ -60,6 +62,7 @@ impl DocumentKind {
         Self::MachineConfigPool,
         Self::MachineConfig,
         Self::KubeletConfig,
+        Self::ControllerConfig,
     ];
 
     fn resource(self) -> ApiResource {
@@ -73,6 +76,7 @@ impl DocumentKind {
             Self::MachineConfigPool => MachineConfigPool::api_resource(),
             Self::MachineConfig | Self::OwnMachineConfig => machine("MachineConfig", "machineconfigs"),
             Self::KubeletConfig => machine("KubeletConfig", "kubeletconfigs"),
+            Self::ControllerConfig => machine("ControllerConfig", "controllerconfigs"),
             Self::Node => of("", "v1", "Node", "nodes"),
             Self::EgressIp => of("k8s.ovn.org", "v1", "EgressIP", "egressips"),
             Self::IngressController => of("operator.openshift.io", "v1", "IngressController", "ingresscontrollers"),
@@ -180,15 +184,6 @@ impl Snapshot {
         self.interrupted.values().next().map(String::as_str)
     }
 
-    /// The documents as texts, each with the name of its object.
-    pub fn texts(&self) -> Vec<(String, String)> {
-        let name = |kind: &DocumentKind, name: &str| format!("{}/{name}", kind.resource().kind);
-        self.objects
-            .iter()
-            .map(|((kind, object), value)| (name(kind, object), value.to_string()))
-            .collect()
-    }
-
     /// The documents.
     pub fn objects(&self) -> impl Iterator<Item = &Value> {
         self.objects.values().map(|value| &**value)
@@ -275,7 +270,7 @@ async fn follow(client: Client, kind: DocumentKind, sender: Arc<watch::Sender<Sn
                     "the watch is interrupted"
                 );
                 sender.send_modify(|snapshot| {
-                    snapshot.interrupted.insert(kind, in_words(&error));
+                    snapshot.interrupted.insert(kind, Chain(&error).to_string());
                 });
             }
         }
@@ -298,14 +293,4 @@ fn key(object: &DynamicObject) -> String {
 
 fn is_unknown_kind(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if is_missing_kind(status))
-}
-
-fn in_words(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text = format!("{text}: {inner}");
-        source = inner.source();
-    }
-    text
 }

@@ -7,8 +7,8 @@ mod task;
 
 use std::time::Duration;
 
-pub(crate) use task::time_to_write;
 pub use task::{Claim, LeaseOptions, campaign};
+pub(crate) use task::{hold, time_to_write};
 
 /// What a Lease says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Observed {
 
 /// What to do about the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum LeaseAction {
     /// Take it: nobody has it, or its holder is silent.
     Acquire,
     /// It is ours: renew it.
@@ -54,20 +54,20 @@ pub enum Step {
 }
 
 /// Decides about the lease. `now` is this replica's monotonic clock.
-pub fn evaluate(observed: Option<&Observed>, me: &str, now: Duration) -> Step {
+pub fn evaluate(observed: Option<&Observed>, me: &str, now: Duration) -> LeaseAction {
     let Some(observed) = observed else {
-        return Step::Acquire;
+        return LeaseAction::Acquire;
     };
     if observed.record.holder.is_empty() {
-        return Step::Acquire;
+        return LeaseAction::Acquire;
     }
     if observed.record.holder == me {
-        return Step::Renew;
+        return LeaseAction::Renew;
     }
     let silent = now.saturating_sub(observed.since);
     match observed.record.duration.checked_sub(silent) {
-        Some(left) if !left.is_zero() => Step::Yield(left),
-        _ => Step::Acquire,
+        Some(left) if !left.is_zero() => LeaseAction::Yield(left),
+        _ => LeaseAction::Acquire,
     }
 }
 
@@ -90,28 +90,34 @@ mod tests {
 
     #[test]
     fn a_lease_that_nobody_holds_is_taken() {
-        assert_eq!(evaluate(None, "a", seconds(0)), Step::Acquire);
+        assert_eq!(evaluate(None, "a", seconds(0)), LeaseAction::Acquire);
         let given_back = Observed::note(None, record("", "1"), seconds(0));
-        assert_eq!(evaluate(Some(&given_back), "a", seconds(0)), Step::Acquire);
+        assert_eq!(evaluate(Some(&given_back), "a", seconds(0)), LeaseAction::Acquire);
     }
 
     #[test]
     fn the_holder_renews_and_others_wait_for_its_silence() {
         let mut seen = Observed::note(None, record("a", "1"), seconds(100));
-        assert_eq!(evaluate(Some(&seen), "a", seconds(200)), Step::Renew);
-        assert_eq!(evaluate(Some(&seen), "b", seconds(100)), Step::Yield(seconds(15)));
-        assert_eq!(evaluate(Some(&seen), "b", seconds(114)), Step::Yield(seconds(1)));
-        assert_eq!(evaluate(Some(&seen), "b", seconds(115)), Step::Acquire);
+        assert_eq!(evaluate(Some(&seen), "a", seconds(200)), LeaseAction::Renew);
+        assert_eq!(
+            evaluate(Some(&seen), "b", seconds(100)),
+            LeaseAction::Yield(seconds(15))
+        );
+        assert_eq!(evaluate(Some(&seen), "b", seconds(114)), LeaseAction::Yield(seconds(1)));
+        assert_eq!(evaluate(Some(&seen), "b", seconds(115)), LeaseAction::Acquire);
         seen = Observed::note(Some(&seen), record("a", "2"), seconds(114));
-        assert_eq!(evaluate(Some(&seen), "b", seconds(115)), Step::Yield(seconds(14)));
+        assert_eq!(
+            evaluate(Some(&seen), "b", seconds(115)),
+            LeaseAction::Yield(seconds(14))
+        );
     }
 
     #[test]
     fn what_the_holders_clock_says_does_not_matter() {
         for renewed in ["1970-01-01T00:00:00Z", "2999-01-01T00:00:00Z"] {
             let seen = Observed::note(None, record("a", renewed), seconds(50));
-            assert_eq!(evaluate(Some(&seen), "b", seconds(51)), Step::Yield(seconds(14)));
-            assert_eq!(evaluate(Some(&seen), "b", seconds(65)), Step::Acquire);
+            assert_eq!(evaluate(Some(&seen), "b", seconds(51)), LeaseAction::Yield(seconds(14)));
+            assert_eq!(evaluate(Some(&seen), "b", seconds(65)), LeaseAction::Acquire);
         }
     }
 }

@@ -21,5 +21,5 @@ mod summary;
 pub use connect::{ConnectError, connect};
 pub use documents::{DocumentKind, Snapshot, follow_documents, list_documents};
 pub use missing::{is_missing, is_missing_kind};
-pub use request::request_node;
+pub use request::{RequestError, request_node};
 pub use summary::summary;

@@ -36,6 +36,8 @@ pub struct CertificateRequest {
     pub uid: String,
     /// `metadata.resourceVersion` of what was judged.
     pub resource_version: String,
+    /// `metadata.creationTimestamp`.
+    pub created: Option<Timestamp>,
     /// Who asks. The API server says it.
     pub requester: Requester,
     /// What for, or what is wrong with the request.
@@ -108,6 +110,7 @@ impl CertificateRequest {
             name: metadata.name.unwrap_or_default(),
             uid: metadata.uid.unwrap_or_default(),
             resource_version: metadata.resource_version.unwrap_or_default(),
+            created: metadata.creation_timestamp.map(|time| time.0),
             requester: Requester::new(
                 spec.username.as_deref().unwrap_or_default(),
                 spec.groups.as_deref().unwrap_or_default(),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use berth_site::Resolution;
+use berth_resources::Berth;
+use berth_site::{Resolution, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::relabel::Refusal;
@@ -12,9 +13,45 @@ use crate::relabel::Refusal;
 pub struct Declaration {
     /// Its labels.
     pub labels: BTreeMap<String, String>,
+    /// What a Berth that is made for it declares.
+    #[serde(default)]
+    pub berth: BerthDeclaration,
     /// Facts of the host that it does not get as labels, because they are not legal ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Refusal>,
+}
+
+/// What documents put into the Berth of a node. Labels that come from the pool itself are left to the pool, so that a change
+/// of the pool reaches the node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BerthDeclaration {
+    /// `spec.pool`.
+    pub pool: Option<String>,
+    /// `spec.labels`.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl From<&Resolution> for BerthDeclaration {
+    fn from(resolution: &Resolution) -> Self {
+        let own = resolution
+            .labels
+            .iter()
+            .filter(|label| !matches!(label.source, Source::Explicit(_) | Source::Implicit(_)));
+        Self {
+            pool: resolution.pool_name().map(str::to_owned),
+            labels: own
+                .map(|label| (label.key.as_str().to_owned(), label.value.as_str().to_owned()))
+                .collect(),
+        }
+    }
+}
+
+impl BerthDeclaration {
+    /// Whether a Berth declares just this.
+    pub fn is_that_of(&self, berth: &Berth) -> bool {
+        self.pool == berth.spec.pool && self.labels == berth.spec.labels
+    }
 }
 
 impl From<&Resolution> for Declaration {
@@ -25,6 +62,7 @@ impl From<&Resolution> for Declaration {
         });
         Self {
             labels: resolution.label_set().to_map(),
+            berth: resolution.into(),
             skipped: skipped.collect(),
         }
     }

@@ -1,4 +1,5 @@
-//! From the objects of a cluster to a site, by the same functions that read a folder of files.
+//! From the objects of a cluster to a site, by the same functions that read a folder of files. Objects become documents as
+//! they are: nothing is printed to be parsed.
 //!
 //! Pools and rules are read once and kept; Berths are read when they are looked at, in batches. So one changed Node of
 //! ten thousand costs one Berth, and the answer is still that of `berth resolve`.
@@ -8,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use berth_documents::{Diagnostic, Severity, SourceId, Sources, Span, parse};
+use berth_documents::{Diagnostic, DocumentSet, Location, Severity, SourceId, Sources, Span, object_name};
 use berth_labels::{Flavour, LabelKey, LabelSet};
 use berth_pools::{Membership, MembershipError, Placement};
 use berth_site::{ObservedNode, PoolSource, Resolution, Resolver, Site, Source, Spanned, load};
@@ -32,6 +33,8 @@ pub struct Definitions {
 pub struct Finding {
     /// The object it is about, as `Kind/name`.
     pub object: String,
+    /// The field of the object, such as `spec.match.names[0]`; empty for the whole object.
+    pub field: String,
     /// How bad it is.
     pub severity: Severity,
     /// The lint's code.
@@ -68,6 +71,16 @@ pub struct Answer {
     pub findings: Vec<Finding>,
 }
 
+impl Finding {
+    /// The object and the field.
+    pub fn place(&self) -> String {
+        match self.field.as_str() {
+            "" => self.object.clone(),
+            field => format!("{} {field}", self.object),
+        }
+    }
+}
+
 impl Answer {
     /// The first error.
     pub fn error(&self) -> Option<&Finding> {
@@ -79,8 +92,12 @@ impl Definitions {
     /// Reads objects that are not about one node: pools, rules, machine configs, racks, profiles. Without a flavour, a Region
     /// among them says it.
     pub fn new<'a>(objects: impl IntoIterator<Item = &'a Value>, flavour: impl Into<Option<Flavour>>) -> Self {
-        let mut sources = Sources::new();
-        let (site, diagnostics) = read(&mut sources, objects);
+        Self::of_documents(declared(Sources::new(), objects), flavour)
+    }
+
+    /// The same of documents that are read already.
+    pub fn of_documents(documents: DocumentSet, flavour: impl Into<Option<Flavour>>) -> Self {
+        let (sources, site, diagnostics) = site_of(documents);
         let membership = Membership::new(site.pools.iter().map(|pool| {
             let selector = pool.node_selector.as_ref().map(|selector| &selector.value);
             (pool.name.value.as_ref(), selector)
@@ -128,9 +145,8 @@ impl Definitions {
 
     /// Resolves nodes. The answers are in the order of the questions.
     pub fn resolve(&mut self, questions: &[Question<'_>]) -> Vec<Answer> {
-        let mut sources = self.sources.clone();
         let documents: Vec<Value> = questions.iter().filter_map(berth_document).collect();
-        let (berths, mut diagnostics) = read(&mut sources, &documents);
+        let (sources, berths, mut diagnostics) = site_of(declared(self.sources.clone(), &documents));
         // The fields are swapped in and out again, so that pools and rules need not be read anew.
         self.site.berths = berths.berths;
         self.site.observed = questions.iter().filter_map(observed).collect();
@@ -143,7 +159,7 @@ impl Definitions {
                     .map(|subject| answer(&sources, &resolver.resolve(subject)))
                     .unwrap_or_default();
                 if let Some(berth) = question.berth {
-                    let object = object_name("Berth", berth.metadata.name.as_deref().unwrap_or_default());
+                    let object = format!("Berth/{}", berth.metadata.name.as_deref().unwrap_or_default());
                     let about = |found: &Diagnostic| found.span.is_some_and(|span| sources.name(span.source) == object);
                     let own = diagnostics.extract_if(.., |found| about(found));
                     answer.findings.extend(own.map(|found| finding(&sources, &found)));
@@ -157,28 +173,18 @@ impl Definitions {
     }
 }
 
-/// Whose rules hold for these documents: what was asked for, else what a Region among them says.
-pub fn flavour_of<'a>(documents: impl IntoIterator<Item = &'a Value>, asked: Option<Flavour>) -> Flavour {
-    if let Some(asked) = asked {
-        return asked;
-    }
-    let is_region = |document: &&Value| {
-        let text = |field: &str| document.get(field).and_then(Value::as_str).unwrap_or_default();
-        text("kind") == "Region" || text("schema").contains("/Region/")
-    };
-    Definitions::new(documents.into_iter().filter(is_region), None).flavour()
-}
-
 /// What `berth lint` would say about one object on its own. Admission and the controllers ask this same question.
 pub fn validate(object: &Value) -> Vec<Finding> {
-    let mut sources = Sources::new();
-    let (_, diagnostics) = read(&mut sources, [object]);
+    let (sources, _, diagnostics) = site_of(declared(Sources::new(), [object]));
     diagnostics.iter().map(|found| finding(&sources, found)).collect()
 }
 
 /// Lints about pools that lose their labels or their nodes. Which object causes that depends on others: a pool that
 /// starts to select a machine config is as wrong as a machine config that starts to be selected.
 const LOSSES: [&str; 3] = ["pool-labels-lost", "kubelet-stopped", "node-not-registered"];
+
+/// The lint about patterns of names that cannot be used.
+const INVALID_PATTERN: &str = "invalid-pattern";
 
 /// What would be wrong if this pool, machine config or kubelet config were among those that a cluster has: with itself, and
 /// with the labels and nodes of pools, as far as that is not so already with the object as it was before.
@@ -192,14 +198,13 @@ pub fn validate_among<'a>(
     let own = identity(object);
     let others: Vec<&Value> = others.into_iter().filter(|other| identity(other) != own).collect();
     let with = |object: Option<&Value>| -> Vec<Finding> {
-        let mut sources = Sources::new();
-        let (site, mut diagnostics) = read(&mut sources, others.iter().copied().chain(object));
+        let objects = others.iter().copied().chain(object);
+        let (sources, site, mut diagnostics) = site_of(declared(Sources::new(), objects));
         let resolver = Resolver::new(&site, flavour);
         diagnostics.extend(berth_site::check(&sources, &resolver, &[]));
         diagnostics.iter().map(|found| finding(&sources, found)).collect()
     };
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let name = object_name(text("/kind"), text("/metadata/name"));
+    let name = object_name(object);
     let (mut own, mut elsewhere): (Vec<Finding>, Vec<Finding>) = with(Some(object))
         .into_iter()
         .partition(|finding| finding.object == name);
@@ -212,6 +217,31 @@ pub fn validate_among<'a>(
     own
 }
 
+/// What would be wrong if this rule were among those that a cluster has: with itself, and with patterns of names, which share one
+/// limit, as far as that is not so already with the rule as it was before.
+pub fn validate_rule<'a>(
+    others: impl IntoIterator<Item = &'a Value>,
+    rule: &Value,
+    before: Option<&Value>,
+) -> Vec<Finding> {
+    let mut findings = validate(rule);
+    let name = object_name(rule);
+    let others: Vec<&Value> = others.into_iter().filter(|other| object_name(other) != name).collect();
+    let refused = |rule: Option<&Value>| -> Vec<Finding> {
+        let (sources, _, mut diagnostics) = site_of(declared(Sources::new(), others.iter().copied().chain(rule)));
+        diagnostics.retain(|found| found.code() == INVALID_PATTERN);
+        diagnostics.iter().map(|found| finding(&sources, found)).collect()
+    };
+    let mut new = refused(Some(rule));
+    new.retain(|finding| !findings.contains(finding));
+    if !new.is_empty() {
+        let known = refused(before);
+        new.retain(|finding| !known.contains(finding));
+    }
+    findings.extend(new);
+    findings
+}
+
 /// Whether somebody declared something else than before. The API server and its controllers touch objects for other
 /// reasons, and mistakes that are there already must not keep them from that.
 pub fn is_changed(before: &Value, object: &Value) -> bool {
@@ -219,20 +249,23 @@ pub fn is_changed(before: &Value, object: &Value) -> bool {
     !leaving && plain(before) != plain(object)
 }
 
-fn read<'a>(sources: &mut Sources, objects: impl IntoIterator<Item = &'a Value>) -> (Site, Vec<Diagnostic>) {
-    let mut documents = Vec::new();
-    let mut diagnostics = Vec::new();
+/// What somebody declared in these objects, as documents.
+fn declared<'a>(sources: Sources, objects: impl IntoIterator<Item = &'a Value>) -> DocumentSet {
+    let mut set = DocumentSet {
+        sources,
+        ..DocumentSet::default()
+    };
     for object in objects {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let name = object_name(text("/kind"), text("/metadata/name"));
-        let id = sources.add(name, plain(object).to_string());
-        let parsed = parse(sources, id);
-        documents.extend(parsed.documents);
-        diagnostics.extend(parsed.diagnostics);
+        set.add_object(object_name(object), &plain(object));
     }
-    let (site, found) = load(sources, &documents);
+    set
+}
+
+fn site_of(set: DocumentSet) -> (Sources, Site, Vec<Diagnostic>) {
+    let (site, found) = load(&set.sources, &set.documents);
+    let mut diagnostics = set.diagnostics;
     diagnostics.extend(found);
-    (site, diagnostics)
+    (set.sources, site, diagnostics)
 }
 
 /// The part of an object that somebody declared: what the API server and Berth itself add is left out.
@@ -320,10 +353,14 @@ fn answer(sources: &Sources, resolution: &Resolution) -> Answer {
 }
 
 fn finding(sources: &Sources, found: &Diagnostic) -> Finding {
+    let location = found.span.map(|span| sources.location(span));
     Finding {
-        object: found
-            .span
-            .map_or_else(String::new, |span| sources.name(span.source).to_owned()),
+        field: location
+            .as_ref()
+            .and_then(Location::field)
+            .unwrap_or_default()
+            .to_owned(),
+        object: location.map(|location| location.file).unwrap_or_default(),
         severity: found.severity(),
         code: found.code(),
         message: match &found.help {
@@ -331,10 +368,6 @@ fn finding(sources: &Sources, found: &Diagnostic) -> Finding {
             None => found.message.clone(),
         },
     }
-}
-
-fn object_name(kind: &str, name: &str) -> String {
-    format!("{kind}/{name}")
 }
 
 #[cfg(test)]

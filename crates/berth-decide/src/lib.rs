@@ -11,11 +11,14 @@
 //! answer.
 
 mod certificate;
+mod chain;
 mod declared;
 mod definitions;
+mod following;
 mod look;
 pub mod names;
 mod node;
+mod patch;
 mod plan;
 pub mod pools;
 mod relabel;
@@ -28,17 +31,23 @@ pub use certificate::{
     CertificateDecision, CertificateRequest, KUBELET_SIGNER, Places, RequestState, Requester, SpentToken, Wanted,
     decide_certificate, is_node_name, judge_certificate,
 };
-pub use declared::Declaration;
+pub use chain::Chain;
+pub use declared::{BerthDeclaration, Declaration};
 pub use definitions::{
-    Answer, Definitions, Finding, Question, flavour_of, is_changed, plain, validate, validate_among,
+    Answer, Definitions, Finding, Question, is_changed, plain, validate, validate_among, validate_rule,
 };
+pub use following::{Lag, held_back, lag};
 pub use look::{Look, resolve};
 pub use node::{
-    Cause, Decision, Move, NodeWrite, Note, Pin, Reservation, Settings, Subject, adopt, current_pool, decide, first_of,
-    is_adoptable, is_in_place, made_by, merge_diff, pin, reserve, seniority,
+    Absence, Cause, Decision, KubeletRequest, MachineState, Move, NodeWrite, Note, Pin, Pulse, Reservation, Settings,
+    Subject, adopt, current_pool, decide, first_of, is_adoptable, is_by_documents, is_in_place, made_by, pin, reserve,
+    seniority,
 };
+pub use patch::{MapPatch, NodePatch, merge_diff};
 pub use plan::{NodePlan, Plan, Presence, Reboot, Totals, needs_reboot, plan};
-pub use relabel::{LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, UnknownStrategy, label_diff};
+pub use relabel::{
+    Given, LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, UnknownStrategy, label_diff,
+};
 pub use serving::{Place, PoolServing, Serving};
 pub use summary::{BerthSummary, PoolSummary, Summary, summarize};
 pub use view::NodeView;

@@ -31,6 +31,20 @@ pub const KUBELET_LABELS: [&str; 7] = [
     "beta.kubernetes.io/instance-type",
 ];
 
+/// Further labels that kubelets give themselves when they register, by flags of their units. On a Node that somebody else
+/// creates they are missing.
+pub const REGISTERED_LABELS: [&str; 9] = [
+    "node-role.kubernetes.io/arbiter",
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/worker",
+    "node.openshift.io/os_id",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+];
+
 /// Label of objects that the controllers write over and over.
 pub const MANAGED: &str = "berth.dev/managed";
 
@@ -45,6 +59,13 @@ pub const UNUSED_SINCE: &str = "berth.dev/unused-since";
 
 /// Prefix of the Machine Config Operator's annotations.
 pub const MACHINE_CONFIG_PREFIX: &str = "machineconfiguration.openshift.io/";
+
+/// Annotation of a Node: the rendered config that its machine booted with.
+pub const FIRST_PIVOT_CONFIG: &str = "machineconfiguration.openshift.io/firstPivotConfig";
+
+/// Annotation of a Node: it has the labels of the pool that its machine booted in. Without it the Machine Config Operator
+/// gives them to a Node that [`FIRST_PIVOT_CONFIG`] names a custom pool for, whatever pool the Node has been moved to.
+pub const CUSTOM_POOL_LABELS_APPLIED: &str = "machineconfiguration.openshift.io/customPoolLabelsApplied";
 
 /// Types of a Berth's conditions.
 pub mod condition {
@@ -68,6 +89,14 @@ pub mod reason {
     pub const PREREGISTERED: &str = "Preregistered";
     /// The Node is gone and is not created again yet.
     pub const NODE_GONE: &str = "NodeGone";
+    /// The Node was not Ready when it went, so its machine is not known to be alive.
+    pub const NODE_NOT_READY: &str = "NodeNotReady";
+    /// The kubelet's heartbeat had stopped when the Node went.
+    pub const NO_HEARTBEAT: &str = "NoHeartbeat";
+    /// The Machine or `BareMetalHost` of the Node is being deleted or gone.
+    pub const MACHINE_DELETED: &str = "MachineDeleted";
+    /// The Node went while no controller ran, so that nobody knows whether its machine is alive.
+    pub const NODE_GONE_UNSEEN: &str = "NodeGoneUnseen";
     /// The Node keeps being deleted, so Berth waits longer and longer.
     pub const NODE_KEEPS_BEING_DELETED: &str = "NodeKeepsBeingDeleted";
     /// An administrator took away the labels that identify the pool.

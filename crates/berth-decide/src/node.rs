@@ -8,31 +8,36 @@
 
 mod conditions;
 mod labels;
-mod patch;
+mod life;
+mod memory;
+mod operator;
 mod pool;
 mod registration;
 mod reserve;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
+use berth_pools::KubeletLabels;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::Value;
 
 use crate::{
     definitions::{Answer, Definitions},
-    names::{self, reason},
+    names::reason,
+    patch::{NodePatch, merge_diff},
     view::NodeView,
 };
-use berth_resources::{Berth, BerthStatus, Machine, Phase};
+use berth_resources::{Berth, BerthStatus, Phase, Preregister};
 
 use self::{conditions::Findings, labels::LabelPlan};
 pub use self::{
-    patch::merge_diff,
+    life::{Absence, MachineState, Pulse},
     pool::{Cause, Move, Pin, current_pool, first_of, is_in_place, pin, seniority},
-    reserve::{Reservation, adopt, is_adoptable, made_by, reserve},
+    registration::KubeletRequest,
+    reserve::{Reservation, adopt, is_adoptable, is_by_documents, made_by, reserve},
 };
 
 /// What is known about one node when it is decided upon.
@@ -42,8 +47,12 @@ pub struct Subject<'a> {
     pub berth: &'a Berth,
     /// Its Node, if there is one.
     pub node: Option<&'a NodeView>,
-    /// Whether a kubelet is asking for a certificate in this name right now.
-    pub requested: bool,
+    /// Requests of kubelets for a certificate in this name.
+    pub requests: &'a [KubeletRequest],
+    /// What is known about its Node's end, if there is none.
+    pub absence: Option<&'a Absence>,
+    /// The labels that its kubelet gives itself, by the unit of its pool's config.
+    pub registers: Option<&'a KubeletLabels>,
     /// Another Berth has the name already.
     pub duplicate_of: Option<&'a str>,
 }
@@ -65,13 +74,13 @@ pub enum NodeWrite {
     /// Create it.
     Create(Box<Node>),
     /// One merge patch with only the keys concerned, for this very object.
-    Patch(Value),
+    Patch(NodePatch),
 }
 
 /// What an event says, and about what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// One of [`names::reason`].
+    /// One of [`reason`].
     pub reason: &'static str,
     /// The sentence.
     pub message: String,
@@ -128,6 +137,7 @@ pub fn decide(
         }
         status.phase = Some(Phase::Released);
         status.recreations = None;
+        status.departure = None;
     } else {
         let stays = match subject.node {
             Some(node) => live(
@@ -143,6 +153,7 @@ pub fn decide(
             ),
             None => {
                 absent(
+                    definitions,
                     subject,
                     &before,
                     answer,
@@ -211,7 +222,11 @@ fn live(
     findings: &mut Findings,
 ) -> bool {
     let before = status.clone();
-    remember(node, status);
+    memory::remember(subject, node, answer, status);
+    let anew = registration::is_installed_anew(subject, node, &before);
+    if anew {
+        memory::forget(status);
+    }
     findings.identity = registration::identity(subject.berth, node);
     let stranger = findings.identity == Some(false);
     let settled = matches!(before.phase, Some(Phase::Occupied | Phase::Vacant));
@@ -220,6 +235,9 @@ fn live(
         (false, true) => Phase::Vacant,
         (false, false) => Phase::Reserved,
     });
+    if status.phase == Some(Phase::Occupied) {
+        status.departure = None;
+    }
     if registration::is_calm(status.recreations.as_ref(), settings.now) {
         status.recreations = None;
     }
@@ -233,7 +251,9 @@ fn live(
     if answer.error().is_some() {
         return false;
     }
-    let plan = LabelPlan::new(definitions, subject.berth, &before, node, pin, answer, settings);
+    let unknown = BTreeMap::new();
+    let unit = subject.registers.map_or(&unknown, |unit| &unit.known);
+    let plan = LabelPlan::new(definitions, subject.berth, &before, node, pin, answer, unit, settings);
     decision.owned = plan.owned.len();
     decision.conflicts = plan.conflicts.len();
     decision.removals = plan.removals;
@@ -256,12 +276,13 @@ fn live(
     if !plan.stays {
         status.pool = answer.pool.as_deref().map(str::to_owned);
     }
-    decision.node = plan
-        .patch(node, subject.berth, status.pool.as_deref())
-        .map(NodeWrite::Patch);
+    let patch = plan.patch(node, subject.berth, status.pool.as_deref());
+    let gives = !plan.stays && operator::gives_the_place(definitions, subject.berth, answer, &plan.owned);
+    let notes = operator::notes(node, anew, gives);
+    decision.node = operator::with_annotations(patch, node, notes).map(NodeWrite::Patch);
     status.node_uid = Some(node.uid.clone());
     let stays = plan.stays;
-    plan.store(status);
+    plan.store(status, node);
     stays
 }
 
@@ -282,7 +303,12 @@ fn followed(moved: &Move, cause: Cause) -> Note {
     }
 }
 
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one step of `decide`, split off to be read alone"
+)]
 fn absent(
+    definitions: &Definitions,
     subject: Subject<'_>,
     before: &BerthStatus,
     answer: &Answer,
@@ -294,12 +320,29 @@ fn absent(
     let settled = matches!(before.phase, Some(Phase::Occupied | Phase::Vacant));
     status.phase = Some(if settled { Phase::Vacant } else { Phase::Reserved });
     status.pool = answer.pool.as_deref().map(str::to_owned);
-    if answer.error().is_some() {
+    let unknown = Absence::default();
+    let absence = subject.absence.unwrap_or(&unknown);
+    let departure = settled.then(|| life::departure(before, absence, settings.now));
+    let shown = registration::shown(subject, departure.as_ref().map(|departure| departure.time));
+    let waits = departure.as_ref().filter(|_| !shown.at_all).and_then(life::waits);
+    status.departure.clone_from(&departure);
+    if let Some((reason, why)) = &waits
+        && before.departure.as_ref().and_then(life::waits).as_ref() != Some(&(*reason, why.clone()))
+    {
+        decision.note(reason, format!("{why}; {}", conditions::UNTIL_SHOWN));
+    }
+    findings.waits = waits;
+    if answer.error().is_some() || findings.waits.is_some() {
         return;
     }
-    let wanted = registration::wanted(subject, settled);
-    if !wanted {
+    if !settled && !shown.at_all && subject.berth.spec.preregister != Preregister::Now {
         return;
+    }
+    if shown.anew {
+        memory::forget(status);
+    }
+    if let Some(departure) = &mut status.departure {
+        (departure.reason, departure.message) = (None, None);
     }
     let again = before.node_uid.is_some();
     if again && let Some(wait) = registration::wait(before.recreations.as_ref(), settings.now) {
@@ -307,9 +350,12 @@ fn absent(
         findings.keeps_being_deleted = before.recreations.as_ref().map(|recreations| recreations.count);
         return;
     }
-    let created = registration::build(subject.berth, before, answer);
+    let created = registration::build(definitions, subject, status, answer);
+    // A late watch may not have shown a Node that is there: then this is not the one that comes, and what is on it is not
+    // forgotten.
+    status.earlier_labels = labels::unforgotten(before, &BTreeMap::new(), &created.owned);
     status.labels.clone_from(&created.owned);
-    status.previous_labels.clear();
+    status.node_version = None;
     status.found_labels.clear();
     if again {
         status.recreations = Some(registration::count(before.recreations.as_ref(), settings.now));
@@ -332,34 +378,4 @@ fn absent(
     );
     findings.created = true;
     decision.node = Some(NodeWrite::Create(Box::new(created.node)));
-}
-
-/// Keeps what a Node that is created anew has to get back.
-fn remember(node: &NodeView, status: &mut BerthStatus) {
-    if !node.has_kubelet {
-        return;
-    }
-    let kubelet = names::KUBELET_LABELS
-        .iter()
-        .filter_map(|key| Some(((*key).to_owned(), node.labels.get(*key)?.clone())));
-    // A label that is missing on a Node which was created anew is no reason to forget it.
-    status.kubelet_labels.extend(kubelet);
-    let configs = node
-        .annotations
-        .iter()
-        .filter(|(key, _)| key.starts_with(names::MACHINE_CONFIG_PREFIX))
-        .map(|(key, value)| (key.clone(), value.clone()));
-    let configs: std::collections::BTreeMap<String, String> = configs.collect();
-    if !configs.is_empty() {
-        status.annotations = configs;
-    }
-    if node.provider_id.is_some() {
-        status.provider_id.clone_from(&node.provider_id);
-    }
-    if node.system_uuid.is_some() {
-        status.machine = Some(Machine {
-            system_uuid: node.system_uuid.clone(),
-            mac_addresses: Vec::new(),
-        });
-    }
 }

@@ -153,11 +153,10 @@ pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strat
 
 /// An observed Node as a change finds it.
 fn state(site: &Site, node: &ObservedNode) -> NodeState {
-    let withheld = site.written(&node.name.value).map(|written| &written.removed);
     NodeState {
         labels: node.labels.clone(),
         owned: site.owned_labels(node),
-        withheld: withheld.into_iter().flat_map(BTreeMap::keys).cloned().collect(),
+        withheld: site.withheld_labels(node),
         ..NodeState::default()
     }
 }

@@ -5,21 +5,31 @@ mod strategy;
 use std::collections::{BTreeMap, BTreeSet};
 
 use berth_labels::{Conflict, Label, LabelSet, OwnershipDiff, narrowed, promenade_diff};
-use berth_site::{OWNED_LABELS, WrittenLabels, read_owned, write_owned};
+use berth_resources::Berth;
+use berth_site::{OWNED_LABELS, read_owned, write_owned};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+
+use crate::{
+    declared::BerthDeclaration,
+    node::is_by_documents,
+    patch::{MapPatch, NodePatch, patched},
+};
 
 pub use self::strategy::{LabelPolicy, Strategy, UnknownStrategy};
 
 /// Requested labels; `None` asks for the key to be removed.
 pub type Requested = BTreeMap<String, Option<String>>;
 
+/// Labels that actions gave a Node, as they are remembered outside of the cluster: by key, every value that it may have.
+pub type Given = BTreeMap<String, BTreeSet<String>>;
+
 /// The labels of a Node, and which of them Berth set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeState {
     /// `metadata.labels`.
     pub labels: BTreeMap<String, String>,
-    /// The labels that Berth applied last, from the annotation.
+    /// The labels that are Berth's to change and to remove: by the word of the annotation, until that is
+    /// [confirmed](Self::confirm).
     pub owned: BTreeMap<String, String>,
     /// The version that was read.
     pub resource_version: Option<String>,
@@ -28,7 +38,13 @@ pub struct NodeState {
     /// Keys that an administrator removed on purpose: the strategy `owned` does not set them again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub withheld: BTreeSet<String>,
-    /// Whether the annotation was compared with what the controllers remember to have written.
+    /// Keys that the controllers of the cluster keep: nobody else takes them away or changes them.
+    #[serde(skip)]
+    pub kept: BTreeSet<String>,
+    /// Whether controllers keep the Node. The annotation is theirs then.
+    #[serde(skip)]
+    pub is_kept: bool,
+    /// Whether the annotation was compared with what is remembered elsewhere.
     #[serde(skip)]
     pub confirmed: bool,
 }
@@ -46,19 +62,37 @@ impl NodeState {
         }
     }
 
-    /// How many of its labels are Berth's. A note about labels that are not there counts for nothing.
-    pub fn owned_labels(&self) -> usize {
-        let there = |(key, value): &(&String, &String)| self.labels.get(*key) == Some(value);
-        self.owned.iter().filter(there).count()
-    }
-
-    /// Takes what the controllers remember to have written, where the Node has a Berth. The annotation is the kubelet's to
-    /// write too, so that it only narrows that. Without a Berth it is all there is.
-    pub fn confirm(&mut self, written: Option<&WrittenLabels>) {
-        if let Some(written) = written {
-            self.owned = narrowed(Some(&self.owned), &written.last, &written.earlier);
-        }
+    /// Takes what is remembered of earlier writes. The annotation is the kubelet's to write too, so that it only narrows
+    /// that.
+    ///
+    /// Without a Berth Berth's are the labels that actions gave (`given`). Where the Node has a Berth, the controllers keep the
+    /// labels of its record, and what actions gave beside them is theirs. Only a Berth that is made for documents and does
+    /// not declare what these say now (`declared`) is about to: then the controllers take away what is not declared any more.
+    pub fn confirm(&mut self, berth: Option<&Berth>, declared: Option<&BerthDeclaration>, given: &Given) {
         self.confirmed = true;
+        let is_given = |key: &String, value: &String| given.get(key).is_some_and(|values| values.contains(value));
+        let Some(berth) = berth else {
+            self.owned.retain(|key, value| is_given(key, value));
+            return;
+        };
+        let status = berth.status.clone().unwrap_or_default();
+        self.is_kept = true;
+        self.withheld = status.removed_labels.into_keys().collect();
+        let lags = |declared: &BerthDeclaration| is_by_documents(berth) && !declared.is_that_of(berth);
+        if declared.is_some_and(lags) {
+            self.owned = narrowed(Some(&self.owned), &status.labels, &status.earlier_labels);
+            return;
+        }
+        self.kept = status
+            .labels
+            .into_keys()
+            .chain(status.found_labels.into_keys())
+            .collect();
+        let owned = self
+            .labels
+            .iter()
+            .filter(|(key, value)| is_given(key, value) && !self.kept.contains(*key));
+        self.owned = owned.map(|(key, value)| (key.clone(), value.clone())).collect();
     }
 }
 
@@ -86,6 +120,8 @@ pub struct LabelDiff {
     pub protected: BTreeSet<String>,
     /// Requested otherwise than somebody else has set them; left as they are.
     pub conflicts: Vec<Conflict>,
+    /// Requested, and absent because an administrator removed it on purpose; left so.
+    pub withheld: BTreeSet<String>,
     /// Not legal; left out.
     pub refused: Vec<Refusal>,
     /// What the annotation is to say afterwards; nothing where the strategy keeps none.
@@ -108,10 +144,28 @@ pub fn label_diff(state: &NodeState, requested: &Requested, strategy: Strategy, 
         }
     }
     diff.refused = refused;
-    if strategy != Strategy::Promenade {
+    spare(state, requested, &mut diff);
+    if strategy != Strategy::Promenade && !state.is_kept {
         diff.owned = Some(owned_after(state, &diff));
     }
     diff
+}
+
+/// Leaves alone what the controllers of the cluster keep, unless its removal is asked for by name: they would put it back.
+fn spare(state: &NodeState, requested: &Requested, diff: &mut LabelDiff) {
+    for key in state.kept.iter().filter(|key| requested.get(*key) != Some(&None)) {
+        if diff.remove.remove(key) {
+            diff.protected.insert(key.clone());
+        }
+        if let Some(declared) = diff.change.remove(key) {
+            diff.conflicts.push(Conflict {
+                key: key.clone(),
+                declared: Some(declared),
+                live: state.labels.get(key).cloned(),
+                owned: None,
+            });
+        }
+    }
 }
 
 /// Parts what Kubernetes takes from what it does not. A removal of a key that cannot exist is refused as well.
@@ -186,6 +240,7 @@ fn owned(state: &NodeState, requested: &Requested, policy: &LabelPolicy) -> Labe
         keep,
         protected,
         conflicts: found.conflicts,
+        withheld: found.withheld,
         ..LabelDiff::default()
     }
 }
@@ -272,45 +327,39 @@ impl LabelDiff {
     }
 
     /// One merge patch that sets, changes and removes together, and says what Berth owns; nothing when nothing changes.
-    ///
-    /// It names the object and the version that it was computed from, so that it lands on no other one.
-    pub fn merge_patch(&self, state: &NodeState) -> Option<Value> {
+    pub fn patch(&self, state: &NodeState) -> Option<NodePatch> {
         if self.is_noop() {
             return None;
         }
-        let mut labels = Map::new();
-        for (key, value) in self.set.iter().chain(&self.change) {
-            labels.insert(key.clone(), json!(value));
-        }
-        for key in &self.remove {
-            labels.insert(key.clone(), Value::Null);
-        }
-        let mut metadata = Map::new();
-        metadata.insert("labels".to_owned(), Value::Object(labels));
-        if let Some(owned) = &self.owned
-            && *owned != state.owned
-        {
-            metadata.insert("annotations".to_owned(), json!({ OWNED_LABELS: write_owned(owned) }));
-        }
-        for (name, value) in [("resourceVersion", &state.resource_version), ("uid", &state.uid)] {
-            if let Some(value) = value {
-                metadata.insert(name.to_owned(), json!(value));
-            }
-        }
-        Some(json!({ "metadata": metadata }))
+        let noted = self.owned.as_ref().filter(|owned| **owned != state.owned);
+        Some(NodePatch {
+            uid: state.uid.clone(),
+            resource_version: state.resource_version.clone(),
+            labels: self.label_patch(),
+            annotations: noted
+                .map(|owned| (OWNED_LABELS.to_owned(), Some(write_owned(owned))))
+                .into_iter()
+                .collect(),
+            ..NodePatch::default()
+        })
+    }
+
+    /// The labels that would be written.
+    pub fn written(&self) -> impl Iterator<Item = (String, String)> {
+        let written = self.set.iter().chain(&self.change);
+        written.map(|(key, value)| (key.clone(), value.clone()))
+    }
+
+    fn label_patch(&self) -> MapPatch {
+        let written = self.written().map(|(key, value)| (key, Some(value)));
+        written
+            .chain(self.remove.iter().map(|key| (key.clone(), None)))
+            .collect()
     }
 
     /// The labels of the Node afterwards.
     pub fn labels_after(&self, state: &NodeState) -> BTreeMap<String, String> {
-        let mut labels = state.labels.clone();
-        labels.extend(
-            self.set
-                .iter()
-                .chain(&self.change)
-                .map(|(key, value)| (key.clone(), value.clone())),
-        );
-        labels.retain(|key, _| !self.remove.contains(key));
-        labels
+        patched(&state.labels, &self.label_patch())
     }
 }
 

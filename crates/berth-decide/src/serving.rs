@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use berth_documents::Severity;
 use berth_labels::{Flavour, LabelSet, Route, choose_route};
-use berth_pools::{MachineConfig, RenderOptions};
+use berth_pools::{ControllerConfig, MachineConfig, RenderOptions};
 use berth_resources::Berth;
 use berth_site::{Pool, Resolution, Resolver, render_pool};
 use serde_json::Value;
 
 use crate::{
+    chain::Chain,
     definitions::{Definitions, Question},
     node::{current_pool, first_of},
     pools::PoolView,
@@ -26,6 +27,8 @@ pub struct Serving {
     /// The machines, by the names of their Nodes; or why the place of one is in doubt. A wrong config costs a reboot, so that
     /// such a machine gets none.
     pub nodes: BTreeMap<String, Result<Place, String>>,
+    /// What OpenShift's operator serves beside rendered configs: certificates.
+    pub controller_config: Option<ControllerConfig>,
     /// What is odd and stops nothing.
     pub notices: Vec<String>,
 }
@@ -53,6 +56,7 @@ impl Serving {
     pub fn of_site(resolver: &Resolver<'_>, options: &RenderOptions) -> Self {
         let mut serving = Self {
             flavour: resolver.flavour(),
+            controller_config: resolver.site().controller_config.clone(),
             ..Self::default()
         };
         serving.render(resolver, options);
@@ -63,19 +67,21 @@ impl Serving {
     }
 
     /// What a cluster has: its rendered configs, chosen as its operator chooses them, and the places that its Berths have now.
-    pub fn of_cluster<'a>(objects: impl IntoIterator<Item = &'a Value>, flavour: Flavour) -> Self {
+    /// Without a flavour the objects say it.
+    pub fn of_cluster<'a>(objects: impl IntoIterator<Item = &'a Value>, flavour: impl Into<Option<Flavour>>) -> Self {
         let mut cluster = Objects::default();
         for object in objects {
             cluster.add(object);
         }
-        let definitions = Definitions::new(cluster.others.iter().copied(), flavour);
+        let mut definitions = Definitions::new(cluster.others.iter().copied(), flavour);
         let mut serving = Self {
             flavour: definitions.flavour(),
+            controller_config: definitions.site().controller_config.clone(),
             notices: definitions
                 .findings()
                 .iter()
                 .filter(|finding| finding.severity == Severity::Error)
-                .map(|finding| format!("{}: {}", finding.object, finding.message))
+                .map(|finding| format!("{}: {}", finding.place(), finding.message))
                 .collect(),
             ..Self::default()
         };
@@ -86,21 +92,21 @@ impl Serving {
             let labels = serving.pool_labels(&resolver, &pool.name);
             serving.pools.insert(pool.name, PoolServing { config, labels });
         }
-        serving.reserve(definitions, &cluster.berths);
+        drop(resolver);
+        serving.reserve(&mut definitions, &cluster.berths);
         serving
     }
 
     /// What documents say, with the places that Berths have now: for a cluster in which nobody renders configs.
     #[must_use]
-    pub fn with_places<'a>(mut self, objects: impl IntoIterator<Item = &'a Value>, berths: &[Berth]) -> Self {
-        let definitions = Definitions::new(objects, self.flavour);
+    pub fn with_places(mut self, definitions: &mut Definitions, berths: &[Berth]) -> Self {
         self.reserve(definitions, berths);
         self
     }
 
-    fn reserve(&mut self, mut definitions: Definitions, berths: &[Berth]) {
+    fn reserve(&mut self, definitions: &mut Definitions, berths: &[Berth]) {
         let reserved = first_of(berths);
-        let pins: Vec<Option<&str>> = reserved.iter().map(|berth| current_pool(&definitions, berth)).collect();
+        let pins: Vec<Option<&str>> = reserved.iter().map(|berth| current_pool(definitions, berth)).collect();
         let names: Vec<String> = reserved.iter().map(|berth| berth.node_name()).collect();
         let questions: Vec<Question<'_>> = reserved
             .iter()
@@ -140,7 +146,7 @@ impl Serving {
                     Ok(rendered.to_machine_config())
                 }
                 Err(error) => {
-                    let reason = chain(&error);
+                    let reason = Chain(&error).to_string();
                     self.notices
                         .push(format!("{reason}; its machines are told to try again"));
                     Err(reason)
@@ -208,7 +214,7 @@ impl<'a> Objects<'a> {
                 "pool {name} is at {chosen}, and the cluster has no such MachineConfig"
             ));
         };
-        MachineConfig::from_json(object).map_err(|error| format!("{chosen}: {}", chain(&error)))
+        MachineConfig::from_json(object).map_err(|error| format!("{chosen}: {}", Chain(&error)))
     }
 }
 
@@ -228,15 +234,4 @@ fn place(resolution: &Resolution) -> Result<Place, String> {
 
 fn in_no_pool(node: &str) -> String {
     format!("node {node} is in no pool")
-}
-
-/// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text = format!("{text}: {inner}");
-        source = inner.source();
-    }
-    text
 }

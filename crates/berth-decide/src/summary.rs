@@ -126,6 +126,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_place_that_waits_for_its_machine_says_why() {
+        let mut berth = Berth::new("a", BerthSpec::default());
+        let ready = serde_json::json!({
+            "type": "Ready", "status": "False", "reason": "NodeNotReady", "message": "the Node was not Ready",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        });
+        berth.status = Some(BerthStatus {
+            phase: Some(Phase::Vacant),
+            conditions: vec![serde_json::from_value(ready).unwrap()],
+            ..BerthStatus::default()
+        });
+        let summary = summarize([], &[berth], []);
+        let row = &summary.berths[0];
+        assert_eq!(
+            (row.phase, row.reason.as_str(), row.message.as_str()),
+            ("Vacant", "NodeNotReady", "the Node was not Ready")
+        );
+        assert!(row.has_drifted(), "`berth status` shows the message");
+    }
+
+    #[test]
     fn places_that_were_given_up_are_shown_and_not_counted() {
         let berth = |name: &str, phase: Phase| {
             let mut berth = Berth::new(name, BerthSpec::default());

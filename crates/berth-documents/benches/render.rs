@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use berth_documents::deckhand::{Change, DeckhandDocument, RenderOptions, Renderer, read_documents};
+use berth_documents::deckhand::{DeckhandDocument, Edit, RenderOptions, Renderer, read_documents};
 use serde_json::{Value, json};
 
 const LAYERS: [&str; 4] = ["global", "type", "region", "site"];
@@ -117,7 +117,7 @@ fn main() {
         let mut changed = raw[1].clone();
         changed["data"]["address"] = json!(format!("203.0.113.{version}"));
         let changed = Arc::new(DeckhandDocument::from_json(changed).unwrap());
-        renderer.render_again([Change::Put(changed)]).unwrap()
+        renderer.render_again([Edit::Put(changed)]).unwrap()
     });
     println!(
         "rendering again after one change of data: {} µs, {} documents rendered",
@@ -130,7 +130,7 @@ fn main() {
         let mut changed = raw[1].clone();
         changed["metadata"]["labels"]["version"] = json!(version);
         let changed = Arc::new(DeckhandDocument::from_json(changed).unwrap());
-        renderer.render_again([Change::Put(changed)]).unwrap()
+        renderer.render_again([Edit::Put(changed)]).unwrap()
     });
     println!(
         "rendering again after one change of metadata: {} µs, {} documents rendered",

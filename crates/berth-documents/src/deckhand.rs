@@ -33,10 +33,10 @@ pub use document::{
 };
 pub use error::{RenderError, RenderErrors};
 pub use form::{Described, FormError, FormErrors, ReadError, read_documents};
-pub use path::{Path, PathError, SetError, Step};
+pub use path::{Path, PathError, PathPart, SetError};
 pub use query::{Listing, Query, QueryError, View};
 pub use redact::{RedactionKey, redact};
-pub use render::{Change, RenderOptions, Rendered, RenderedDocument, Renderer, render};
+pub use render::{Edit, RenderOptions, Rendered, RenderedDocument, Renderer, render};
 pub use secrets::SecretPaths;
 pub use validation::{
     DataSchemas, PolicyEntry, PolicyReport, SCHEMA_VALIDATION, ValidationStatus, Violation, validation_entry,

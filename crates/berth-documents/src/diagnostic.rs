@@ -48,6 +48,8 @@ pub struct Lint {
 pub struct Diagnostic {
     /// The kind of finding.
     pub lint: &'static Lint,
+    /// How much it matters here: as much as its kind, or less.
+    severity: Severity,
     /// What is wrong here, naming the things concerned.
     pub message: String,
     /// Where it is; absent only for findings that no place in the input causes.
@@ -63,6 +65,7 @@ impl Diagnostic {
     pub fn new(lint: &'static Lint, span: impl Into<Option<Span>>, message: impl Into<String>) -> Self {
         Self {
             lint,
+            severity: lint.severity,
             message: message.into(),
             span: span.into(),
             help: None,
@@ -84,9 +87,17 @@ impl Diagnostic {
         self
     }
 
+    /// Lowers how much the finding matters, where the rules of its kind are not those of the document.
+    #[must_use]
+    pub fn at_most(mut self, severity: Severity) -> Self {
+        // The order runs from error to note.
+        self.severity = self.severity.max(severity);
+        self
+    }
+
     /// How much the finding matters.
     pub const fn severity(&self) -> Severity {
-        self.lint.severity
+        self.severity
     }
 
     /// The stable name of the kind of finding.

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::yaml::{is_float, resolve};
+use crate::yaml::{Dialect, is_float};
 
 /// Prints a value as YAML, ending with a line break.
 pub fn to_yaml(value: &Value) -> String {
@@ -163,15 +163,22 @@ fn inline(out: &mut String, value: &Value, level: usize) {
         Value::Null => out.push_str("null"),
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
-        Value::Number(number) => {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "{number}");
-        }
+        Value::Number(number) => out.push_str(&number_text(&number.to_string())),
         Value::String(text) if level <= DEEPEST_BLOCK && suits_block(text) => block(out, text, level),
         Value::String(text) => out.push_str(&scalar(text)),
         Value::Array(_) => out.push_str("[]"),
         Value::Object(_) => out.push_str("{}"),
     }
+}
+
+/// A number as every reader takes it for one: PyYAML wants a point before an exponent and a sign after it.
+fn number_text(number: &str) -> String {
+    let Some((mantissa, exponent)) = number.split_once('e') else {
+        return number.to_owned();
+    };
+    let point = if mantissa.contains('.') { "" } else { ".0" };
+    let sign = if exponent.starts_with(['+', '-']) { "" } else { "+" };
+    format!("{mantissa}{point}e{sign}{exponent}")
 }
 
 /// Whether text reads well as a block scalar and survives it unchanged.
@@ -234,7 +241,8 @@ fn is_safe_plain(text: &str) -> bool {
         && !text.ends_with(':')
         && !text.starts_with("---")
         && !text.starts_with("...")
-        && resolve(text).is_none()
+        && Dialect::Kubectl.resolve(text).is_none()
+        && Dialect::PyYaml.resolve(text).is_none()
         && !is_number_elsewhere(text)
 }
 

@@ -1,10 +1,14 @@
 //! Documents: YAML and JSON with spans, the two envelopes, diagnostics.
 //!
 //! ```text
-//! bytes ─decode─► text ─Sources::add─► SourceId ─parse─► documents (Node trees with spans) + diagnostics
+//! bytes ─decode─► text ─Sources::add─┐
+//!                                    ├─► SourceId ─parse─► documents (Node trees with spans) + diagnostics
+//!      value ─Sources::add_object────┘
 //! ```
 //!
-//! The crate takes text and never paths: reading files and folders is the caller's work. Reading never fails as a whole
+//! A place in a text has a line and a column, a place in an object is a field; [`Sources::location`] tells which.
+//!
+//! The crate takes text and values and never paths: reading files and folders is the caller's work. Reading never fails as a whole
 //! and never panics; what is wrong with the input comes back as [`Diagnostic`]s that carry their place. Each diagnostic is
 //! made from a documented [`Lint`], so every code can be explained.
 
@@ -21,7 +25,9 @@ mod layered;
 mod lints;
 mod mapping;
 mod node;
+mod object;
 mod parse;
+mod set;
 mod source;
 mod yaml;
 
@@ -32,4 +38,5 @@ pub use layered::{layer, to_deckhand};
 pub use lints::LINTS;
 pub use node::{Key, Mapping, Node, Style, Value};
 pub use parse::{Parsed, parse};
-pub use source::{Location, SourceId, Sources, Span};
+pub use set::{DocumentSet, object_name};
+pub use source::{Location, Place, SourceId, Sources, Span};

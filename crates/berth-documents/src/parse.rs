@@ -7,9 +7,9 @@ use crate::{
     envelope::add_document,
     findings::Findings,
     json,
-    lints::FILE_TOO_LARGE,
+    lints::{FILE_TOO_LARGE, too_deep},
     node::Node,
-    source::{BYTE_ORDER_MARK, SourceId, Sources, Span},
+    source::{BYTE_ORDER_MARK, Content, SourceId, Sources, Span},
     yaml,
 };
 
@@ -22,7 +22,7 @@ pub struct Parsed {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads all documents of a source, YAML or JSON.
+/// Reads all documents of a source: of a text, YAML or JSON, or of an object.
 ///
 /// Reading never fails as a whole: what cannot be read is named in the diagnostics, the rest is returned.
 pub fn parse(sources: &Sources, id: SourceId) -> Parsed {
@@ -36,7 +36,17 @@ pub fn parse(sources: &Sources, id: SourceId) -> Parsed {
         return parsed;
     }
     let mut whole = Read::default();
-    let (roots, findings) = read(id, text);
+    let (roots, findings) = match sources.content(id) {
+        // An empty value is not a document, as in a text.
+        Some(Content::Object(root)) if root.is_null() => Default::default(),
+        Some(Content::Object(root)) => (vec![root.clone()], Findings::default()),
+        Some(Content::TooDeep) => {
+            let mut findings = Findings::default();
+            findings.push(too_deep(Span::file_start(id)));
+            (Vec::new(), findings)
+        }
+        Some(Content::Text(_)) | None => read(id, text),
+    };
     whole.findings = findings;
     for root in roots {
         add_document(sources, root, &mut whole);
@@ -93,4 +103,4 @@ fn json_start(text: &str) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -10,7 +10,7 @@ mod scalar;
 mod segments;
 mod tree;
 
-pub(crate) use self::scalar::{is_float, resolve};
+pub(crate) use self::scalar::{Dialect, is_float};
 
 use crate::{
     allowance::Allowance,

@@ -164,7 +164,7 @@ fn percent_encode(bytes: &[u8]) -> String {
     let mut url = String::with_capacity(bytes.len() + 6);
     url.push_str("data:,");
     for &byte in bytes {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
             url.push(char::from(byte));
         } else {
             url.push('%');

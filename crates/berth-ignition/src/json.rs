@@ -12,14 +12,18 @@ use crate::Finding;
 /// Reads a typed config and reports, for each key that the type does not
 /// know, its path.
 ///
-/// The callbacks are trait objects, because every closure type would compile
+/// Where a value is wrong is found out by a second reading: to keep the path of
+/// every value takes longer than the reading itself, and most configs are right.
+///
+/// The callback is a trait object, because every closure type would compile
 /// the readers of the whole config again.
 pub(crate) fn read<T: DeserializeOwned>(json: &Value, unknown: &mut dyn FnMut(String)) -> Result<T, Finding> {
-    let mut track = serde_path_to_error::Track::new();
-    let deserializer = serde_path_to_error::Deserializer::new(json, &mut track);
     let ignored: &mut dyn FnMut(serde_ignored::Path<'_>) = &mut |path| unknown(ignored_path(&path));
-    let read = serde_ignored::deserialize(deserializer, ignored);
-    read.map_err(|error: serde_json::Error| Finding::error(error_path(&track.path()), error.to_string()))
+    let read: Result<T, serde_json::Error> = serde_ignored::deserialize(json, ignored);
+    read.or_else(|_| {
+        serde_path_to_error::deserialize(json)
+            .map_err(|error| Finding::error(error_path(error.path()), error.inner().to_string()))
+    })
 }
 
 /// Removes members that say nothing: null, and empty lists and objects.

@@ -13,6 +13,7 @@ mod v2_down;
 mod v2_up;
 
 use ignition_config::{v3_0, v3_1, v3_2, v3_3, v3_4, v3_5};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::{Config, Finding, SpecVersion, json};
@@ -66,10 +67,10 @@ impl TranslateError {
 }
 
 /// One step down: takes the JSON of the newer version, gives that of the older.
-type Step = fn(&Value, SpecVersion) -> Result<Value, TranslateError>;
+type Translation = fn(&Value, SpecVersion) -> Result<Value, TranslateError>;
 
 /// Every step down that exists. What can be served follows from this table.
-const STEPS: [(SpecVersion, SpecVersion, Step); 6] = [
+const STEPS: [(SpecVersion, SpecVersion, Translation); 6] = [
     (SpecVersion::V3_5, SpecVersion::V3_4, down::step::<v3_4::Config>),
     (SpecVersion::V3_4, SpecVersion::V3_3, down::step::<v3_3::Config>),
     (SpecVersion::V3_3, SpecVersion::V3_2, down::step::<v3_2::Config>),
@@ -88,7 +89,7 @@ pub fn reachable(from: SpecVersion) -> Vec<SpecVersion> {
 }
 
 /// The steps that lead down from one version to another.
-fn route(from: SpecVersion, target: SpecVersion) -> Option<Vec<(SpecVersion, Step)>> {
+fn route(from: SpecVersion, target: SpecVersion) -> Option<Vec<(SpecVersion, Translation)>> {
     let mut steps = Vec::new();
     let mut here = from;
     while here != target {
@@ -148,9 +149,9 @@ pub(crate) fn mask_special_bits(config: &mut Config) {
     }
 }
 
-/// Reads the newest types from JSON that this crate has written.
-fn read_newest(json: &Value) -> Result<v3_5::Config, Finding> {
-    json::read(json, &mut |_| {})
+/// Reads the newest types from JSON that this crate has written, so that there is no unknown key to look for.
+pub(crate) fn read_newest(json: &Value) -> Result<v3_5::Config, Finding> {
+    v3_5::Config::deserialize(json).or_else(|_| json::read(json, &mut |_| {}))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub enum LabelError {
         /// The text that was refused.
         text: String,
         /// Every rule it breaks, in the order Kubernetes reports them.
-        problems: Vec<Problem>,
+        problems: Vec<LabelProblem>,
     },
     /// The value breaks the syntax of label values.
     #[error("{}", Joined(.problems))]
@@ -24,13 +24,13 @@ pub enum LabelError {
         /// The text that was refused.
         text: String,
         /// Every rule it breaks, in the order Kubernetes reports them.
-        problems: Vec<Problem>,
+        problems: Vec<LabelProblem>,
     },
 }
 
 impl LabelError {
     /// Every rule that the text breaks, in the order Kubernetes reports them.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[LabelProblem] {
         match self {
             Self::Key { problems, .. } | Self::Value { problems, .. } => problems,
         }
@@ -46,7 +46,7 @@ impl LabelError {
 
 /// One broken rule of label syntax. Display is Kubernetes' text for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-pub enum Problem {
+pub enum LabelProblem {
     /// More than one slash.
     #[error(
         "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
@@ -94,7 +94,7 @@ pub enum Problem {
 }
 
 /// Prints problems joined by `"; "`.
-struct Joined<'a>(&'a [Problem]);
+struct Joined<'a>(&'a [LabelProblem]);
 
 impl fmt::Display for Joined<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -30,7 +30,7 @@ mod value;
 mod wire;
 
 pub use brake::Brake;
-pub use error::{LabelError, Problem};
+pub use error::{LabelError, LabelProblem};
 pub use invert::{Inversion, InvertError};
 pub use key::LabelKey;
 pub use label::Label;

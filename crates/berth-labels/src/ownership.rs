@@ -10,20 +10,22 @@ use thiserror::Error;
 
 use crate::{set::LabelSet, value::LabelValue};
 
-/// What Berth owns on a Node: what it remembers to have written (`remembered`, and in `earlier` the values before the last
-/// write), as far as the note on the Node agrees.
+/// What Berth owns on a Node: what it remembers to have written (`remembered`, and in `earlier` every value of writes before
+/// the last one that the Node may still have or get), as far as the note on the Node agrees.
 ///
 /// The kubelet can write the note, so that it only ever narrows: a label that is only noted is not owned. Without a note that
 /// can be read, what was written last is owned.
 pub fn narrowed(
     noted: Option<&BTreeMap<String, String>>,
     remembered: &BTreeMap<String, String>,
-    earlier: &BTreeMap<String, String>,
+    earlier: &BTreeMap<String, Vec<String>>,
 ) -> BTreeMap<String, String> {
     let Some(noted) = noted else {
         return remembered.clone();
     };
-    let known = |key: &String, value: &String| remembered.get(key) == Some(value) || earlier.get(key) == Some(value);
+    let known = |key: &String, value: &String| {
+        remembered.get(key) == Some(value) || earlier.get(key).is_some_and(|values| values.contains(value))
+    };
     let owned = noted.iter().filter(|(key, value)| known(key, value));
     owned.map(|(key, value)| (key.clone(), value.clone())).collect()
 }

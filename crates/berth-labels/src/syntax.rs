@@ -1,6 +1,6 @@
 //! The syntax rules of label keys and values, byte for byte as Kubernetes checks them.
 
-use crate::error::Problem;
+use crate::error::LabelProblem;
 
 /// Kubernetes' limit for the name part of a key and for a value, in bytes.
 const NAME_MAX_BYTES: usize = 63;
@@ -9,46 +9,46 @@ const NAME_MAX_BYTES: usize = 63;
 const SUBDOMAIN_MAX_BYTES: usize = 253;
 
 /// Every problem Kubernetes would report for this key, in its order; empty for a legal key.
-pub(crate) fn key_problems(key: &str) -> Vec<Problem> {
+pub(crate) fn key_problems(key: &str) -> Vec<LabelProblem> {
     let mut problems = Vec::new();
     let name = match key.split_once('/') {
         None => key,
         // Kubernetes stops here: with two slashes it cannot tell which part is the name.
-        Some((_, rest)) if rest.contains('/') => return vec![Problem::Slashes],
+        Some((_, rest)) if rest.contains('/') => return vec![LabelProblem::Slashes],
         Some((prefix, name)) => {
             if prefix.is_empty() {
-                problems.push(Problem::PrefixEmpty);
+                problems.push(LabelProblem::PrefixEmpty);
             } else {
                 if prefix.len() > SUBDOMAIN_MAX_BYTES {
-                    problems.push(Problem::PrefixTooLong);
+                    problems.push(LabelProblem::PrefixTooLong);
                 }
                 if !is_subdomain(prefix) {
-                    problems.push(Problem::PrefixSyntax);
+                    problems.push(LabelProblem::PrefixSyntax);
                 }
             }
             name
         }
     };
     if name.is_empty() {
-        problems.push(Problem::NameEmpty);
+        problems.push(LabelProblem::NameEmpty);
     } else if name.len() > NAME_MAX_BYTES {
-        problems.push(Problem::NameTooLong);
+        problems.push(LabelProblem::NameTooLong);
     }
     // An empty name fails the pattern too, and Kubernetes reports both.
     if !is_name(name) {
-        problems.push(Problem::NameSyntax);
+        problems.push(LabelProblem::NameSyntax);
     }
     problems
 }
 
 /// Every problem Kubernetes would report for this value, in its order; empty for a legal value.
-pub(crate) fn value_problems(value: &str) -> Vec<Problem> {
+pub(crate) fn value_problems(value: &str) -> Vec<LabelProblem> {
     let mut problems = Vec::new();
     if value.len() > NAME_MAX_BYTES {
-        problems.push(Problem::ValueTooLong);
+        problems.push(LabelProblem::ValueTooLong);
     }
     if !value.is_empty() && !is_name(value) {
-        problems.push(Problem::ValueSyntax);
+        problems.push(LabelProblem::ValueSyntax);
     }
     problems
 }

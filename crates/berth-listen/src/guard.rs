@@ -120,6 +120,7 @@ mod tests {
             "127.9.9.9:1",
             "[::1]",
             "[::1]:8080",
+            "[0::1]",
             "[::ffff:127.0.0.1]:1",
         ] {
             assert!(Hosts::Local.allow(host) && Hosts::Addresses.allow(host), "{host}");

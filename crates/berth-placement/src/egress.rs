@@ -11,7 +11,7 @@ use std::{
     net::IpAddr,
 };
 
-use crate::{node::PlacementNode, problem::Problem};
+use crate::{node::PlacementNode, problem::PlacementProblem};
 
 use self::classes::{Classes, Leg, leg};
 
@@ -73,7 +73,7 @@ pub struct AddressPlan {
     /// Where it is in the best placement.
     pub best: Option<u32>,
     /// What is wrong with it.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<PlacementProblem>,
 }
 
 /// The answer for all addresses.
@@ -84,7 +84,7 @@ pub struct EgressPlan {
     /// The smallest set of nodes that has to have the label, by name. Those that have it already are preferred.
     pub label: Vec<String>,
     /// What is wrong beside single addresses: with the object of this place in the input, or with none.
-    pub problems: Vec<(Option<usize>, Problem)>,
+    pub problems: Vec<(Option<usize>, PlacementProblem)>,
 }
 
 /// An address with what is known before nodes are looked at.
@@ -93,7 +93,7 @@ struct Wanted {
     egress_ip: usize,
     address: Option<IpAddr>,
     /// It can be hosted by nobody, for this reason.
-    problem: Option<Problem>,
+    problem: Option<PlacementProblem>,
 }
 
 impl Wanted {
@@ -155,7 +155,8 @@ pub fn plan_egress(nodes: &[PlacementNode], egress: &[EgressIp], context: &Egres
 }
 
 /// Where OVN-Kubernetes puts the addresses when those in `kept` (the address's place in [`EgressPlan::addresses`], the node's in
-/// the input) are where they are already. One that its node cannot host any more is placed anew.
+/// the input) are where they are already. One that its node cannot host any more is placed anew, and so are all addresses of an object
+/// that share a node: OVN-Kubernetes takes such a status for broken and assigns them again.
 pub(crate) fn replan(
     nodes: &[PlacementNode],
     egress: &[EgressIp],
@@ -169,13 +170,20 @@ pub(crate) fn replan(
         .addresses
         .iter()
         .zip(kept)
-        .map(|(address, node)| {
-            node.filter(|node| address.feasible.contains(node))
+        .enumerate()
+        .map(|(number, (address, node))| {
+            node.filter(|node| address.feasible.contains(node) && !shares_node(plan, kept, number))
                 .map(|node| node as usize)
         })
         .collect();
     let placed = greedy::simulate(nodes, egress, &wanted, &serving, &kept);
     placed.into_iter().map(|node| node.map(small)).collect()
+}
+
+/// Whether another address of the same object is on the same node.
+pub(crate) fn shares_node(plan: &EgressPlan, kept: &[Option<u32>], number: usize) -> bool {
+    let of = |number: usize| Some((plan.addresses.get(number)?.egress_ip, (*kept.get(number)?)?));
+    of(number).is_some_and(|own| (0..kept.len()).any(|other| other != number && of(other) == Some(own)))
 }
 
 /// Why a node cannot host an address, in words.

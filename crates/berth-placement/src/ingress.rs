@@ -1,6 +1,7 @@
 //! Ingress controllers: which nodes their routers may run on, and what stands in the way.
 
 mod backends;
+mod domain;
 mod haproxy;
 mod rewrite;
 mod selectors;
@@ -12,7 +13,7 @@ use berth_labels::LabelSelector;
 
 use crate::{
     node::{PlacementNode, Taint},
-    problem::{Problem, ProblemKind},
+    problem::{PlacementProblem, ProblemKind},
 };
 
 pub use self::{
@@ -126,6 +127,26 @@ pub struct IngressContext {
     pub apps_domain: Option<String>,
     /// Whether routers take ports of their nodes unless the controller says otherwise: bare metal, or no platform.
     pub host_network: bool,
+    /// How many routers a controller without `replicas` has; see [`default_replicas`]. Two where it is not known.
+    pub default_replicas: Option<u32>,
+    /// The release does not know remote workers (before 4.13), so its operator gives routers no affinity against them.
+    pub no_remote_affinity: bool,
+}
+
+impl IngressContext {
+    /// How many routers the operator starts for a controller.
+    pub fn replicas(&self, controller: &IngressController) -> u32 {
+        controller.replicas.or(self.default_replicas).unwrap_or(2)
+    }
+}
+
+/// How many routers a controller without `replicas` has: one where the cluster was installed with one worker, or with a single node,
+/// and two otherwise.
+pub fn default_replicas(masters: usize, workers: usize) -> u32 {
+    match (masters, workers) {
+        (_, 1) | (1, 0) => 1,
+        _ => 2,
+    }
 }
 
 /// The answer for one controller.
@@ -142,7 +163,7 @@ pub struct IngressAnswer {
     /// Those of them that a router can run on.
     pub usable: Vec<usize>,
     /// What is wrong.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<PlacementProblem>,
 }
 
 /// The node selector of a controller as the router's Deployment gets it. Without one, workers that run Linux.
@@ -166,8 +187,8 @@ fn selects(map: &BTreeMap<String, String>, node: &PlacementNode) -> bool {
 }
 
 /// Whether the affinity that the operator gives every router keeps it off the node.
-fn affinity_refuses(node: &PlacementNode) -> bool {
-    node.labels.get(REMOTE_WORKER).is_some_and(String::is_empty)
+fn affinity_refuses(node: &PlacementNode, context: &IngressContext) -> bool {
+    !context.no_remote_affinity && node.labels.get(REMOTE_WORKER).is_some_and(String::is_empty)
 }
 
 /// The first taint that keeps the controller's routers off the node.
@@ -217,12 +238,13 @@ fn check_one(nodes: &[PlacementNode], controller: &IngressController, context: &
         problems: Vec::new(),
     };
     ports(controller, &mut answer.problems);
+    answer.problems.extend(domain::problem(controller));
     let map = match placement(controller) {
         Ok(map) => map,
         Err(error) => {
             let message = format!("the ingress operator refuses this selector: {error}");
             answer.problems.push(
-                Problem::new(ProblemKind::IngressSelector, message).with_help(
+                PlacementProblem::new(ProblemKind::IngressSelector, message).with_help(
                     "`berth ingress rewrite` prints a selector that means the same and a rule for its label",
                 ),
             );
@@ -236,14 +258,14 @@ fn check_one(nodes: &[PlacementNode], controller: &IngressController, context: &
             answer.problems.push(no_nodes(nodes, controller, &map));
         }
     } else {
-        usable(nodes, controller, &mut answer);
+        usable(nodes, controller, context, &mut answer);
         beside_the_vip(nodes, controller, context, &mut answer);
     }
     answer.map = Some(map);
     answer
 }
 
-fn ports(controller: &IngressController, problems: &mut Vec<Problem>) {
+fn ports(controller: &IngressController, problems: &mut Vec<PlacementProblem>) {
     let Some(Publishing::HostNetwork(ports)) = controller.publishing else {
         return;
     };
@@ -253,13 +275,17 @@ fn ports(controller: &IngressController, problems: &mut Vec<Problem>) {
             "the HTTP, HTTPS and stats ports of ingress controller `{}` are not distinct: {http}, {https}, {stats}",
             controller.name
         );
-        problems.push(Problem::new(ProblemKind::IngressPorts, message));
+        problems.push(PlacementProblem::new(ProblemKind::IngressPorts, message));
     }
 }
 
-fn no_nodes(nodes: &[PlacementNode], controller: &IngressController, map: &BTreeMap<String, String>) -> Problem {
+fn no_nodes(
+    nodes: &[PlacementNode],
+    controller: &IngressController,
+    map: &BTreeMap<String, String>,
+) -> PlacementProblem {
     let message = format!("ingress controller `{}` selects no node", controller.name);
-    let problem = Problem::new(ProblemKind::IngressNoNodes, message);
+    let problem = PlacementProblem::new(ProblemKind::IngressNoNodes, message);
     let Some(wanted) = map.get("kubernetes.io/hostname") else {
         let missing: Vec<String> = map
             .iter()
@@ -284,12 +310,17 @@ fn no_nodes(nodes: &[PlacementNode], controller: &IngressController, map: &BTree
 }
 
 /// Takes away what affinity and taints forbid, and compares with the replicas.
-fn usable(nodes: &[PlacementNode], controller: &IngressController, answer: &mut IngressAnswer) {
+fn usable(
+    nodes: &[PlacementNode],
+    controller: &IngressController,
+    context: &IngressContext,
+    answer: &mut IngressAnswer,
+) {
     let name = &controller.name;
     let (remote, rest): (Vec<usize>, Vec<usize>) = answer
         .nodes
         .iter()
-        .partition(|index| nodes.get(**index).is_some_and(affinity_refuses));
+        .partition(|index| nodes.get(**index).is_some_and(|node| affinity_refuses(node, context)));
     let (tainted, usable): (Vec<usize>, Vec<usize>) = rest.iter().partition(|index| {
         nodes
             .get(**index)
@@ -307,7 +338,7 @@ fn usable(nodes: &[PlacementNode], controller: &IngressController, answer: &mut 
             named(nodes, &remote)
         );
         answer.problems.push(
-            Problem::new(ProblemKind::IngressRemoteLabel, message).with_help(format!(
+            PlacementProblem::new(ProblemKind::IngressRemoteLabel, message).with_help(format!(
                 "give the nodes a value that is not empty, such as {REMOTE_WORKER}={value}, and let the default controller select other \
                  nodes"
             )),
@@ -324,14 +355,14 @@ fn usable(nodes: &[PlacementNode], controller: &IngressController, answer: &mut 
             in_words(taint),
             named(nodes, &tainted)
         );
-        answer
-            .problems
-            .push(Problem::new(ProblemKind::IngressTaint, message).with_help(format!(
+        answer.problems.push(
+            PlacementProblem::new(ProblemKind::IngressTaint, message).with_help(format!(
                 "add to nodePlacement.tolerations: {{key: {}, operator: Exists, effect: {}}}",
                 taint.key, taint.effect
-            )));
+            )),
+        );
     }
-    let replicas = controller.replicas.unwrap_or(2);
+    let replicas = context.replicas(controller);
     let count = u32::try_from(usable.len()).unwrap_or(u32::MAX);
     if replicas > count && count > 0 {
         let what = if controller.replicas.is_some() {
@@ -343,7 +374,7 @@ fn usable(nodes: &[PlacementNode], controller: &IngressController, answer: &mut 
             "ingress controller `{name}` wants {what}, and {} can run a router",
             counted(usable.len())
         );
-        let problem = Problem::new(ProblemKind::IngressReplicas, message);
+        let problem = PlacementProblem::new(ProblemKind::IngressReplicas, message);
         answer.problems.push(match tainted.as_slice() {
             [] => problem.with_help(format!("write replicas: {count}, or select more nodes")),
             tainted => problem.with_help(format!(
@@ -388,7 +419,7 @@ fn beside_the_vip(
         )
     };
     answer.problems.push(
-        Problem::new(ProblemKind::IngressOutsideVip, message)
+        PlacementProblem::new(ProblemKind::IngressOutsideVip, message)
             .with_help("select the nodes beside the VIP by a label of their own in nodePlacement.nodeSelector"),
     );
 }
@@ -400,7 +431,7 @@ fn between(
     answers: &[IngressAnswer],
     index: usize,
     context: &IngressContext,
-) -> Vec<Problem> {
+) -> Vec<PlacementProblem> {
     let (Some(controller), Some(answer)) = (controllers.get(index), answers.get(index)) else {
         return Vec::new();
     };
@@ -412,10 +443,12 @@ fn between(
     {
         let message =
             format!("the domain {own} is below {apps}, which the nodes' own DNS answers with the ingress VIP");
-        problems.push(Problem::new(ProblemKind::IngressDomain, message).with_help(format!(
-            "take a domain beside it, such as {}",
-            beside_domain(apps, &controller.name)
-        )));
+        problems.push(
+            PlacementProblem::new(ProblemKind::IngressDomain, message).with_help(format!(
+                "take a domain beside it, such as {}",
+                beside_domain(apps, &controller.name)
+            )),
+        );
     }
     for (other, other_answer) in controllers.iter().zip(answers).take(index) {
         if domain(controller).is_some() && domain(controller) == domain(other) {
@@ -425,7 +458,7 @@ fn between(
                 controller.name,
                 domain(controller).unwrap_or_default()
             );
-            problems.push(Problem::new(ProblemKind::IngressDomain, message));
+            problems.push(PlacementProblem::new(ProblemKind::IngressDomain, message));
         }
         if let (Some(ours), Some(theirs)) = (host_ports(controller, context), host_ports(other, context)) {
             let port = ours.all().into_iter().find(|port| theirs.all().contains(port));
@@ -436,10 +469,7 @@ fn between(
                 .filter(|node| other_answer.usable.contains(node))
                 .collect();
             // With enough nodes for both, the scheduler keeps them apart.
-            let need = controller
-                .replicas
-                .unwrap_or(2)
-                .saturating_add(other.replicas.unwrap_or(2));
+            let need = context.replicas(controller).saturating_add(context.replicas(other));
             let mut union = answer.usable.clone();
             union.extend(other_answer.usable.iter().filter(|node| !answer.usable.contains(node)));
             if let Some(port) = port
@@ -452,7 +482,7 @@ fn between(
                     controller.name,
                     named(nodes, &shared)
                 );
-                problems.push(Problem::new(ProblemKind::IngressPorts, message).with_help(
+                problems.push(PlacementProblem::new(ProblemKind::IngressPorts, message).with_help(
                     "give one of them other ports in endpointPublishingStrategy.hostNetwork, or other nodes",
                 ));
             }

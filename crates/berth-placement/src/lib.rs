@@ -5,7 +5,7 @@
 //! IngressControllers, VIPs         ──► ingress: selector, nodes, problems ──► rewrite, shard, HAProxy
 //! ```
 //!
-//! Everything is pure, and knows nothing of documents: who calls it says what the nodes are, and turns a [`Problem`] into a
+//! Everything is pure, and knows nothing of documents: who calls it says what the nodes are, and turns a [`PlacementProblem`] into a
 //! finding with a place.
 
 mod egress;
@@ -20,12 +20,12 @@ pub use egress::{
 };
 pub use ingress::{
     DEFAULT_CONTROLLER, HELPER_PREFIX, IngressAnswer, IngressContext, IngressController, Ports, Publishing,
-    REMOTE_WORKER, Rewrite, Server, Shard, Toleration, check_backends, check_ingress, haproxy_config, host_ports,
-    meant_nodes, names_rule, rewrite, shard, stray_backends,
+    REMOTE_WORKER, Rewrite, Server, Shard, Toleration, check_backends, check_ingress, default_replicas, haproxy_config,
+    host_ports, meant_nodes, names_rule, rewrite, shard, stray_backends,
 };
 pub use moves::{
     AddressMove, ControllerMove, HostedAddress, Hosting, LabelChanges, Moves, RouterMove, RunningRouter, Traffic,
     moves, relabelled,
 };
 pub use node::{Capacity, PlacementNode, Taint};
-pub use problem::{Problem, ProblemKind};
+pub use problem::{PlacementProblem, ProblemKind};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    egress::{AddressPlan, EgressContext, EgressIp, EgressPlan, plan_egress, reason, replan},
+    egress::{AddressPlan, EgressContext, EgressIp, EgressPlan, plan_egress, reason, replan, shares_node},
     ingress::{IngressAnswer, IngressContext, IngressController, check_ingress},
     node::PlacementNode,
 };
@@ -270,12 +270,17 @@ fn addresses(
     let to = replan(after, egress, egress_context, &plan, &kept);
     let name = |index: u32| after.get(index as usize).map(|node| node.name.clone());
     let mut found: Vec<AddressMove> = Vec::new();
-    for (((address, from), kept), to) in plan.addresses.iter().zip(from).zip(kept).zip(to) {
+    for (number, ((address, from), to)) in plan.addresses.iter().zip(from).zip(to).enumerate() {
         let to = to.and_then(name);
+        let kept_at = kept.get(number).copied().flatten();
         let reason = if from.is_some() && from == to {
             None
+        } else if let (Some(from), true) = (&from, shares_node(&plan, &kept, number)) {
+            Some(format!(
+                "the status has two addresses of the EgressIP on {from}: OVN-Kubernetes assigns one to a node and assigns both again"
+            ))
         } else {
-            Some(why(before, after, address, from.as_deref(), kept))
+            Some(why(before, after, address, from.as_deref(), kept_at))
         };
         found.push(AddressMove {
             egress_ip: object_name(egress, address),

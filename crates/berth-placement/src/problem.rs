@@ -19,6 +19,8 @@ pub enum ProblemKind {
     IngressPorts,
     /// Two controllers answer for one domain, or the wrong one is asked.
     IngressDomain,
+    /// The domain is not one.
+    IngressDomainName,
     /// Several controllers serve one route.
     IngressOverlap,
     /// No controller serves some routes.
@@ -31,6 +33,8 @@ pub enum ProblemKind {
     EgressConflict,
     /// No node of the cluster is in the address's network.
     EgressNoNode,
+    /// Whether a node can host the address is not known: there are no nodes, or nothing is known of their networks.
+    EgressUnknown,
     /// Nodes could host the address, but none has the label.
     EgressUnlabelled,
     /// The addresses of one object outnumber the nodes for them.
@@ -51,7 +55,7 @@ pub enum ProblemKind {
 
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct PlacementProblem {
     /// Its kind.
     pub kind: ProblemKind,
     /// What is wrong.
@@ -60,7 +64,7 @@ pub struct Problem {
     pub help: Option<String>,
 }
 
-impl Problem {
+impl PlacementProblem {
     pub(crate) fn new(kind: ProblemKind, message: impl Into<String>) -> Self {
         Self {
             kind,

@@ -392,3 +392,16 @@ fn a_search_that_is_cut_short_says_so() {
             .all(|address| address.best.is_some())
     );
 }
+
+/// Where nobody knows whether a node fits, that is said.
+#[test]
+fn an_address_without_a_node_that_fits_is_never_silent() {
+    let objects = [egress("a", &["10.19.142.253"])];
+    assert_eq!(kinds(&plan(&[], &objects), 0), [ProblemKind::EgressUnknown]);
+    assert_eq!(
+        kinds(&plan(&[labelled("a", &[])], &objects), 0),
+        [ProblemKind::EgressUnknown]
+    );
+    let elsewhere = [labelled("a", &[]), labelled("b", &["10.19.3.21/24"])];
+    assert_eq!(kinds(&plan(&elsewhere, &objects), 0), [ProblemKind::EgressNoNode]);
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use berth_labels::{LabelSelector, LabelSelectorRequirement};
 use berth_placement::{
     IngressContext, IngressController, PlacementNode, Ports, ProblemKind, Publishing, REMOTE_WORKER, Server, Taint,
-    Toleration, check_backends, check_ingress, haproxy_config, meant_nodes, rewrite, shard,
+    Toleration, check_backends, check_ingress, default_replicas, haproxy_config, meant_nodes, rewrite, shard,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -456,4 +456,80 @@ fn a_load_balancer_is_compared_with_the_nodes_behind_it() {
     let listen = "defaults\n  option httpchk GET /healthz/ready\n  default-server check port 1936\nlisten http\n  server a 10.0.0.1:80\n  \
                   server b fd00::2:80\n";
     assert_eq!(found(listen), Vec::<String>::new());
+}
+
+/// One worker, or a single node, has one router where nobody says how many.
+#[test]
+fn the_default_number_of_routers_follows_the_topology() {
+    for (masters, workers, replicas) in [
+        (3, 2, 2),
+        (3, 1, 1),
+        (3, 0, 2),
+        (1, 0, 1),
+        (1, 1, 1),
+        (1, 2, 2),
+        (5, 7, 2),
+    ] {
+        assert_eq!(
+            default_replicas(masters, workers),
+            replicas,
+            "{masters} masters, {workers} workers"
+        );
+    }
+    let nodes = [node(
+        "w0",
+        &[("node-role.kubernetes.io/worker", ""), ("kubernetes.io/os", "linux")],
+    )];
+    let mut default = [controller("default", None)];
+    default[0].replicas = None;
+    let one = IngressContext {
+        default_replicas: Some(1),
+        ..IngressContext::default()
+    };
+    assert_eq!(kinds(&nodes, &default, &one), [Vec::new()]);
+    assert_eq!(
+        kinds(&nodes, &default, &IngressContext::default()),
+        [[ProblemKind::IngressReplicas]]
+    );
+}
+
+/// Before 4.13 the operator gives routers no affinity against remote workers.
+#[test]
+fn the_affinity_is_the_releases() {
+    let nodes = [node("r0", &[(REMOTE_WORKER, "")])];
+    let shards = [controller("shard", Some(selector(&[(REMOTE_WORKER, "")], &[])))];
+    let old = IngressContext {
+        no_remote_affinity: true,
+        ..IngressContext::default()
+    };
+    assert_eq!(
+        kinds(&nodes, &shards, &IngressContext::default()),
+        [[ProblemKind::IngressRemoteLabel]]
+    );
+    assert_eq!(kinds(&nodes, &shards, &old), [Vec::new()]);
+}
+
+/// Short host names where nodes have long ones: the rewrite is for the nodes that are called so.
+#[test]
+fn a_rewrite_takes_short_host_names_for_the_nodes_that_begin_with_them() {
+    let nodes = ["w0.example", "w1.example", "w2.example", "w2.other"].map(|name| node(name, &[]));
+    let names = |values: &[&str]| {
+        let selector = selector(&[], &[requirement("kubernetes.io/hostname", "In", values)]);
+        rewrite(
+            &nodes,
+            &controller("c", Some(selector)),
+            &json!({"spec": {}}),
+            &[None, None, None, None],
+        )
+        .unwrap()
+    };
+    let made = names(&["w0", "w1.example"]);
+    assert_eq!(made.nodes, [0, 1]);
+    assert_eq!(made.whole_names, [("w0".to_owned(), "w0.example".to_owned())]);
+    assert_eq!(
+        made.rule["spec"]["match"]["namePatterns"],
+        json!(["w0\\.example", "w1\\.example"])
+    );
+    // Two nodes begin with it, and no node does.
+    assert_eq!(names(&["w2", "w9"]).nodes, Vec::<usize>::new());
 }

@@ -236,3 +236,46 @@ proptest! {
         }
     }
 }
+
+/// OVN-Kubernetes takes two addresses of an `EgressIP` on one node for a broken status and assigns both again.
+#[test]
+fn two_addresses_of_an_egress_ip_do_not_stay_on_one_node() {
+    let mut traffic = traffic();
+    traffic.egress[0].addresses.push("10.0.0.51".to_owned());
+    let hosted = |address: &str| HostedAddress {
+        egress_ip: "shop".to_owned(),
+        address: address.to_owned(),
+        node: "a".to_owned(),
+    };
+    let hosting = Hosting {
+        addresses: vec![hosted("10.0.0.50"), hosted("10.0.0.51")],
+        routers: Vec::new(),
+    };
+    let found = moves(&fleet(), &fleet(), &traffic, Some(&hosting));
+    let to: BTreeSet<&str> = found
+        .addresses
+        .iter()
+        .filter_map(|address| address.to.as_deref())
+        .collect();
+    assert_eq!(to, BTreeSet::from(["a", "b"]), "{found:?}");
+    assert!(!found.is_quiet());
+    let moving = found.addresses.iter().find(|address| !address.stays()).unwrap();
+    assert!(
+        moving
+            .reason
+            .as_deref()
+            .is_some_and(|reason| reason.contains("two addresses")),
+        "{moving:?}"
+    );
+    // Addresses of two objects share a node.
+    let mut other = traffic.clone();
+    other.egress[0].addresses.pop();
+    other.egress.push(EgressIp {
+        name: "bank".to_owned(),
+        addresses: vec!["10.0.0.51".to_owned()],
+        all_namespaces: false,
+    });
+    let mut hosting = hosting;
+    hosting.addresses[1].egress_ip = "bank".to_owned();
+    assert!(moves(&fleet(), &fleet(), &other, Some(&hosting)).is_quiet());
+}

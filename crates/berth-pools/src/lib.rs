@@ -4,6 +4,7 @@
 //! `machineconfiguration.openshift.io/v1`; where Berth behaves better than the original the doc comment says so.
 
 mod chart;
+mod controller_config;
 mod disruption;
 mod forecast;
 mod machine_config;
@@ -15,6 +16,7 @@ mod rehearsal;
 mod render;
 mod rollout;
 
+pub use controller_config::{ControllerConfig, OsImageStreams};
 pub use disruption::{
     Action, Change, ChangeKind, ChangedItem, DiffError, DisruptionPolicy, FilePolicy, SpecDiff, UnitPolicy, UserPolicy,
     combine, diff_specs, diff_specs_with,
@@ -25,8 +27,11 @@ pub use forecast::{
 };
 pub use machine_config::{GENERATED_BY, MachineConfig, MachineConfigError, MachineConfigSpec, ROLE_LABEL, merge_order};
 pub use membership::{Membership, MembershipError, NodeLabelView, Placement};
-pub use pool::{MASTER, PoolClass, WORKER};
-pub use protect::{KubeletConfig, ProtectFinding, ProtectKind, ProtectedLabels, protect, protect_kubelet_configs};
+pub use pool::{BUILT_IN, MASTER, PoolClass, WORKER};
+pub use protect::{
+    KubeletConfig, KubeletLabels, ProtectFinding, ProtectKind, ProtectedLabels, protect, protect_kubelet_configs,
+    registered_labels,
+};
 pub use reconcile::{
     Irreconcilable, IrreconcilableChange, IrreconcilableItem, ReconcileOverrides, reconcile, reconcile_with,
 };
@@ -40,6 +45,5 @@ pub use render::{
 };
 pub use rollout::{
     ConditionStatus, DaemonState, MaxUnavailable, MaxUnavailableError, NodeConditions, NodeState, NodeStateError,
-    PoolCondition, PoolCounts, PoolRollout, RolloutPlan, Timestamp, TimestampError, Waiting, annotation, plan_pool,
-    plan_pools,
+    PoolCondition, PoolCounts, PoolRollout, RolloutPlan, Waiting, annotation, plan_pool, plan_pools,
 };

@@ -15,6 +15,8 @@ mod canonical;
 mod error;
 mod files;
 mod inputs;
+mod name;
+mod operator_yaml;
 
 use std::collections::BTreeMap;
 
@@ -55,8 +57,8 @@ pub struct RenderOptions {
 /// A rendered config.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
-    /// `rendered-<pool>-<hash>`. The hash is the first 32 hex digits of the SHA-256 of the spec's JSON with sorted keys and
-    /// no blanks: equal specs have equal hashes in all pools, whatever the order of the inputs.
+    /// `rendered-<pool>-<hash>`, with the hash that the Machine Config Operator gives this spec: equal specs have equal hashes
+    /// in all pools, whatever the order of the inputs.
     pub name: String,
     /// The pool it was rendered for.
     pub pool: String,
@@ -84,6 +86,19 @@ pub enum RenderWarning {
         size: usize,
         /// The largest size.
         limit: usize,
+    },
+    /// The Machine Config Operator makes of these machine configs something that Ignition refuses or that no machine could read.
+    #[error(
+        "the Machine Config Operator renders {} of pool {pool} differently, so that machines refuse it, and names the config {name}",
+        .paths.join(", ")
+    )]
+    OtherThanOperator {
+        /// The pool.
+        pool: String,
+        /// The operator's name for the config.
+        name: String,
+        /// The files.
+        paths: Vec<String>,
     },
     /// Ignition would use the config, but probably not as its author meant.
     #[error("MachineConfig {machine_config}: {}: {}", .finding.path, .finding.message)]
@@ -128,6 +143,15 @@ pub fn select<'a>(
     Ok(selected)
 }
 
+/// Whether the API server takes an object of this size, and soon may not any more.
+fn judge_size(name: &str, size: usize) -> Result<Option<RenderWarning>, RenderProblem> {
+    let (name, limit) = (name.to_owned(), SIZE_LIMIT);
+    if size > limit {
+        return Err(RenderProblem::TooLarge { name, size, limit });
+    }
+    Ok((size > limit / 5 * 4).then_some(RenderWarning::NearlyTooLarge { name, size, limit }))
+}
+
 /// Merges the machine configs of a pool into one.
 pub fn render<'a>(
     pool: &str,
@@ -166,9 +190,18 @@ pub fn render<'a>(
     if !problems.is_empty() {
         return Err(refuse(problems));
     }
-    let config = merge_ignition(ignition)
-        .to_version(SpecVersion::LATEST)
-        .map_err(|error| refuse(vec![RenderProblem::NotWritable(error)]))?;
+    let write = |config: &Config| {
+        config
+            .to_version(SpecVersion::LATEST)
+            .map_err(|error| refuse(vec![RenderProblem::NotWritable(error)]))
+    };
+    let of_operator = ignition
+        .iter()
+        .flat_map(Config::files)
+        .any(files::may_differ)
+        .then(|| merge_as_operator(ignition.clone()));
+    let merged = merge_ignition(ignition);
+    let config = write(&merged)?;
 
     let os_image = last_own(&configs, |spec| &spec.os_image_url);
     let extensions_image = last_own(&configs, |spec| &spec.base_os_extensions_container_image);
@@ -191,25 +224,28 @@ pub fn render<'a>(
     };
     annotate(GENERATED_BY, options.controller_version.as_deref());
     annotate(RELEASE_IMAGE_VERSION, options.release_image_version.as_deref());
-    annotate(OS_IMAGE_OVERRIDDEN, os_image.map(|_| "true"));
+    let is_overridden = os_image.is_some_and(|image| image != options.os_image_url);
+    annotate(OS_IMAGE_OVERRIDDEN, is_overridden.then_some("true"));
 
-    let written = canonical::write(&json!(spec));
-    let name = format!("rendered-{pool}-{}", canonical::hash(&written));
+    let as_json = json!(spec);
+    let written = canonical::write(&as_json);
+    let name = name::rendered(pool, &as_json);
+    if let Some(theirs) = of_operator {
+        let mut theirs = write(&theirs)?;
+        files::overwrite_all(&mut theirs);
+        let mut as_json = as_json;
+        let paths = files::differing(&as_json["config"], &theirs);
+        if !paths.is_empty() {
+            as_json["config"] = theirs;
+            warnings.push(RenderWarning::OtherThanOperator {
+                pool: pool.to_owned(),
+                name: name::rendered(pool, &as_json),
+                paths,
+            });
+        }
+    }
     let size = written.len() + envelope_size(&name, &annotations);
-    if size > SIZE_LIMIT {
-        return Err(refuse(vec![RenderProblem::TooLarge {
-            name,
-            size,
-            limit: SIZE_LIMIT,
-        }]));
-    }
-    if size > SIZE_LIMIT / 5 * 4 {
-        warnings.push(RenderWarning::NearlyTooLarge {
-            name: name.clone(),
-            size,
-            limit: SIZE_LIMIT,
-        });
-    }
+    warnings.extend(judge_size(&name, size).map_err(|problem| refuse(vec![problem]))?);
     Ok(Rendered {
         name,
         pool: pool.to_owned(),
@@ -255,6 +291,16 @@ fn merge_ignition(mut configs: Vec<Config>) -> Config {
     }
     let mut merged = merge_all(configs);
     files::each(&mut merged, files::finish);
+    merged
+}
+
+/// The same as the operator does it.
+fn merge_as_operator(mut configs: Vec<Config>) -> Config {
+    for config in configs.iter_mut().skip(1) {
+        files::each(config, files::say_as_operator);
+    }
+    let mut merged = merge_all(configs);
+    files::each(&mut merged, files::finish_as_operator);
     merged
 }
 

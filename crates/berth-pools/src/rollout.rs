@@ -18,7 +18,6 @@ mod max_unavailable;
 mod node;
 mod plan;
 mod select;
-mod timestamp;
 
 #[cfg(test)]
 mod simulation;
@@ -29,7 +28,6 @@ pub use conditions::{ConditionStatus, PoolCondition, PoolCounts};
 pub use max_unavailable::{MaxUnavailable, MaxUnavailableError};
 pub use node::{DaemonState, NodeConditions, NodeState, NodeStateError, annotation};
 pub use plan::{PoolRollout, RolloutPlan, Waiting, plan_pool, plan_pools};
-pub use timestamp::{Timestamp, TimestampError};
 
 pub(crate) use plan::Quorum;
 pub(crate) use select::select;

@@ -54,8 +54,10 @@ pub fn read_values(text: &str) -> Result<Vec<Value>, BodyError> {
         .iter()
         .find(|finding| finding.severity() == Severity::Error && !NOT_SYNTAX.contains(&finding.code()));
     if let Some(finding) = wrong {
-        let place = finding.span.map(|span| sources.location(span));
-        let place = place.map(|place| format!("line {}, column {}: ", place.line, place.column));
+        let place = finding.span.and_then(|span| {
+            let place = sources.location(span);
+            Some(format!("line {}, column {}: ", place.line()?, place.column()?))
+        });
         return Err(BodyError::Syntax {
             details: match &finding.help {
                 Some(help) => format!("{}{} ({help})", place.unwrap_or_default(), finding.message),

@@ -8,20 +8,22 @@ mod version;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use berth_api::{
+    ApiVersion, BaseStatus, Collection, Collections, Empty, Findings, Status, StatusKind, StatusWord,
+    ValidationMessage, Version,
+};
 use berth_documents::deckhand::{BucketChange, DeckhandDocument, Listing, Query, ValidationStatus};
 use berth_store::{Conflict, DocumentChange, Revision, StagedVersions, Write};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-pub use self::{
-    error::ConfigdocsError,
-    version::{BufferMode, Version},
-};
+use self::version::revision;
+pub use self::{error::ConfigdocsError, version::BufferMode};
 use crate::{
     error::Error,
     filed::FiledDocument,
     repository::{Put, Repository},
-    site_rules::{DocumentRules, ValidationMessage, failed_validation, missing_validation},
+    revisions::bucket_change,
+    site_rules::{DocumentRules, by_render_error, by_violation, failed_validation, missing_validation},
     validations::ValidationVerdict,
 };
 
@@ -82,25 +84,6 @@ pub struct Commitment {
     pub messages: Vec<ValidationMessage>,
 }
 
-/// How a collection stands in two versions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Collection {
-    /// The name.
-    pub collection_name: String,
-    /// The older version.
-    pub base_version: Version,
-    /// Its revision; 0 when there is none.
-    pub base_revision: u64,
-    /// `present` or `not present`.
-    pub base_status: &'static str,
-    /// The newer version.
-    pub new_version: Version,
-    /// Its revision; 0 when there is none.
-    pub new_revision: u64,
-    /// `unmodified`, `modified`, `created` or `deleted`.
-    pub new_status: &'static str,
-}
-
 impl Configdocs {
     /// Staging in a repository; a commit asks the rules.
     pub fn new(repository: Arc<Repository>, rules: Arc<dyn DocumentRules>) -> Self {
@@ -149,7 +132,7 @@ impl Configdocs {
         Ok(Loaded {
             revision,
             changes: put.changes,
-            messages: violations.iter().map(Into::into).collect(),
+            messages: violations.iter().map(by_violation).collect(),
         })
     }
 
@@ -249,7 +232,7 @@ impl Configdocs {
     pub async fn validate(&self, revision: u64) -> Result<Vec<ValidationMessage>, Error> {
         let rendering = match self.repository.rendering(revision).await {
             Ok(rendering) => rendering,
-            Err(Error::Render(errors)) => return Ok(errors.iter().map(Into::into).collect()),
+            Err(Error::Render(errors)) => return Ok(errors.iter().map(by_render_error).collect()),
             Err(error) => return Err(error),
         };
         let mut messages: Vec<ValidationMessage> = Vec::new();
@@ -269,7 +252,7 @@ impl Configdocs {
         let Some(rendering) = rendering else {
             return Ok(messages);
         };
-        for message in rendering.violations.iter().map(ValidationMessage::from) {
+        for message in rendering.violations.iter().map(by_violation) {
             // The report that was filed when the documents came has some of them already.
             let known = |other: &ValidationMessage| other.message == message.message && named(other) == named(&message);
             if !messages.iter().any(known) {
@@ -287,7 +270,7 @@ impl Configdocs {
     ///
     /// # Errors
     /// [`ConfigdocsError::VersionNotFound`], [`ConfigdocsError::SameVersion`].
-    pub async fn collections(&self, versions: Option<(Version, Version)>) -> Result<Vec<Collection>, ConfigdocsError> {
+    pub async fn collections(&self, versions: Option<(Version, Version)>) -> Result<Collections, ConfigdocsError> {
         let staged = self.staged().await?;
         let ((base, base_revision), (new, new_revision)) = match versions {
             None => {
@@ -298,11 +281,8 @@ impl Configdocs {
             Some((one, other)) if one == other => return Err(ConfigdocsError::SameVersion),
             Some((one, other)) => {
                 let (base, new) = (one.min(other), one.max(other));
-                let number = |version: Version| {
-                    version
-                        .revision(&staged)
-                        .ok_or(ConfigdocsError::VersionNotFound { version })
-                };
+                let number =
+                    |version: Version| revision(version, &staged).ok_or(ConfigdocsError::VersionNotFound { version });
                 ((base, number(base)?), (new, number(new)?))
             }
         };
@@ -312,22 +292,20 @@ impl Configdocs {
             revision => Some(self.repository.store().revision(revision).await.map_err(Error::from)?),
         };
         let present = |name: &str| before.as_ref().is_some_and(|revision| revision.buckets.contains(name));
-        Ok(changes
-            .into_iter()
-            .map(|(collection_name, change)| Collection {
-                base_version: base,
-                base_revision,
-                base_status: if present(&collection_name) {
-                    "present"
-                } else {
-                    "not present"
-                },
-                new_version: new,
-                new_revision,
-                new_status: change.as_str(),
-                collection_name,
-            })
-            .collect())
+        let collections = changes.into_iter().map(|(collection_name, change)| Collection {
+            base_version: base,
+            base_revision,
+            base_status: if present(&collection_name) {
+                BaseStatus::Present
+            } else {
+                BaseStatus::NotPresent
+            },
+            new_version: new,
+            new_revision,
+            new_status: bucket_change(change),
+            collection_name,
+        });
+        Ok(Collections(collections.collect()))
     }
 
     /// The documents of a collection as they are written. The buffer has only what differs from the committed revision.
@@ -347,7 +325,7 @@ impl Configdocs {
                 return Err(missing());
             }
         }
-        let revision = version.revision(&staged).ok_or_else(missing)?;
+        let revision = revision(version, &staged).ok_or_else(missing)?;
         let parameters = [("status.bucket", collection)];
         let query = Query::parse(Listing::Documents, parameters).map_err(Error::from)?;
         let documents = self.repository.documents(revision, &query).await?;
@@ -363,9 +341,7 @@ impl Configdocs {
     /// [`ConfigdocsError::VersionNotFound`], [`ConfigdocsError::NotRendered`].
     pub async fn rendered(&self, version: Version, query: &Query) -> Result<Vec<FiledDocument>, ConfigdocsError> {
         let staged = self.staged().await?;
-        let revision = version
-            .revision(&staged)
-            .ok_or(ConfigdocsError::VersionNotFound { version })?;
+        let revision = revision(version, &staged).ok_or(ConfigdocsError::VersionNotFound { version })?;
         let rendered = self.repository.site_documents(revision, query).await;
         rendered.map_err(|error| match error {
             error @ (Error::Render(_) | Error::Invalid { .. }) => ConfigdocsError::NotRendered(Box::new(error)),
@@ -404,14 +380,14 @@ impl Configdocs {
     }
 }
 
-fn named(message: &ValidationMessage) -> Option<(&Value, &Value)> {
+fn named(message: &ValidationMessage) -> Option<(&str, &str)> {
     let document = message.documents.first()?;
-    Some((document.get("schema")?, document.get("name")?))
+    Some((&document.schema, &document.name))
 }
 
 impl Loaded {
     /// The answer as Shipyard gives it.
-    pub fn to_json(&self) -> Value {
+    pub fn to_status(&self) -> Status<Findings> {
         status_document(&self.messages, "", false)
     }
 }
@@ -432,7 +408,7 @@ impl Commitment {
     }
 
     /// The answer as Shipyard gives it.
-    pub fn to_json(&self) -> Value {
+    pub fn to_status(&self) -> Status<Findings> {
         let suffix = if self.options.dry_run {
             " DRYRUN"
         } else if self.committed && !self.is_sound() {
@@ -444,26 +420,29 @@ impl Commitment {
     }
 }
 
-fn status_document(messages: &[ValidationMessage], suffix: &str, accepted: bool) -> Value {
+fn status_document(messages: &[ValidationMessage], suffix: &str, accepted: bool) -> Status<Findings> {
     let errors = messages.iter().filter(|message| message.error).count();
     let (status, message) = if errors == 0 {
-        ("Success", "Validations succeeded")
+        (StatusWord::Success, "Validations succeeded")
     } else {
-        ("Failure", "Validations failed")
+        (StatusWord::Failure, "Validations failed")
     };
     let code = if errors == 0 || accepted {
         "200 OK"
     } else {
         "400 Bad Request"
     };
-    json!({
-        "kind": "Status",
-        "apiVersion": "v1.0",
-        "metadata": {},
-        "status": status,
-        "message": format!("{message}{suffix}"),
-        "reason": "Validation",
-        "details": {"errorCount": errors, "messageList": messages},
-        "code": code,
-    })
+    Status {
+        kind: StatusKind::Status,
+        api_version: ApiVersion::V1,
+        metadata: Empty {},
+        status,
+        message: format!("{message}{suffix}"),
+        reason: "Validation".to_owned(),
+        details: Findings {
+            error_count: errors,
+            message_list: messages.to_vec(),
+        },
+        code: code.to_owned(),
+    }
 }

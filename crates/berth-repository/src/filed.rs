@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use berth_api::{Document, DocumentStatus};
 use berth_documents::deckhand::{DeckhandDocument, Path, RedactionKey, RenderedDocument, SecretPaths, View, redact};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 /// Whether secrets are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -63,19 +64,19 @@ impl FiledDocument {
     }
 
     /// The document as replies show it, with `status`. That says which parts of the data are secret, shown or not.
-    pub fn to_json(&self, secrets: Secrets) -> Value {
-        let mut shown = self.document_json(secrets);
-        let mut status = json!({"bucket": &*self.bucket, "revision": self.revision});
-        if let Value::Object(fields) = &mut status
-            && !self.secrets.is_none()
-        {
-            let paths = self.secrets.paths();
-            fields.insert("secretPaths".to_owned(), paths.iter().map(data_path).collect());
+    pub fn to_api(&self, secrets: Secrets) -> Document {
+        let paths = || self.secrets.paths().iter().map(data_path).collect();
+        Document {
+            written: match self.document_json(secrets) {
+                Value::Object(fields) => fields,
+                _ => Map::new(),
+            },
+            status: Some(DocumentStatus {
+                bucket: self.bucket.as_ref().to_owned(),
+                revision: self.revision,
+                secret_paths: (!self.secrets.is_none()).then(paths),
+            }),
         }
-        if let Value::Object(fields) = &mut shown {
-            fields.insert("status".to_owned(), status);
-        }
-        shown
     }
 
     /// The document alone, as it could be put into a bucket again.
@@ -106,9 +107,9 @@ impl FiledDocument {
 }
 
 /// A path into the data as a path into the document.
-fn data_path(path: &Path) -> Value {
+fn data_path(path: &Path) -> String {
     if path.is_root() {
-        return Value::from(".data");
+        return ".data".to_owned();
     }
-    Value::from(format!(".data{path}"))
+    format!(".data{path}")
 }

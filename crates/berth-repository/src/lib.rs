@@ -27,14 +27,13 @@ mod workers;
 
 pub use body::{BodyError, read_documents, read_object, read_values};
 pub use configdocs::{
-    BufferMode, Collection, CommitOptions, Commitment, Configdocs, ConfigdocsError, LOCK_NAME, LOCK_SECONDS,
-    LoadOptions, Loaded, Version,
+    BufferMode, CommitOptions, Commitment, Configdocs, ConfigdocsError, LOCK_NAME, LOCK_SECONDS, LoadOptions, Loaded,
 };
 pub use error::Error;
 pub use filed::{FiledDocument, Secrets};
-pub use repository::{Put, Repository};
-pub use revisions::{RevisionQuery, RevisionView, revision_list};
-pub use secret_places::{SecretPlaces, SiteTexts, read_site};
-pub use site_rules::{DocumentRules, Level, NoRules, SiteRules, ValidationMessage, site_texts};
+pub use repository::{Put, Repository, RevisionKey};
+pub use revisions::{RevisionQuery, RevisionView, bucket_diff, deep_diff, revision_list, tags};
+pub use secret_places::{SecretPlaces, SiteDocuments, read_shown_site, read_site};
+pub use site_rules::{DocumentRules, NoRules, SiteRules};
 pub use time::timestamp;
 pub use validations::{ValidationEntry, ValidationSummary, ValidationVerdict, Validations};

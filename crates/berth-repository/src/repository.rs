@@ -1,10 +1,16 @@
 //! Deckhand's operations on a store.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use berth_documents::deckhand::{
-    self, BucketChange, DeckhandDocument, DeepDiff, Identity, Query, RenderError, RenderedDocument, SCHEMA_VALIDATION,
-    Violation, validation_entry,
+    self, BucketChange, DeckhandDocument, DeepDiff, Identity, Query, RenderError, RenderErrors, RenderedDocument,
+    SCHEMA_VALIDATION, Violation, validation_entry,
 };
 use berth_store::{DocumentChange, PutResult, Revision, RevisionFilter, Store, Write};
 use serde_json::{Map, Value};
@@ -19,11 +25,28 @@ use crate::{
     workers::Workers,
 };
 
+/// How many revisions are looked through for a layering policy, the newest first.
+const POLICY_SEARCH: usize = 100;
+
+/// The kind of document that says which layers there are.
+const LAYERING_POLICY: &str = "deckhand/LayeringPolicy/";
+
 /// Documents in revisions, and everything that can be asked of them.
 #[derive(Debug)]
 pub struct Repository {
     store: Arc<dyn Store>,
     snapshots: Snapshots,
+    /// How often everything was deleted here.
+    deletions: AtomicU64,
+}
+
+/// What names a revision for as long as there is one of its number: numbers start again when everything is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RevisionKey {
+    /// Its number.
+    pub id: u64,
+    created_at: i64,
+    deletions: u64,
 }
 
 /// What a write to a bucket did, or would do.
@@ -46,7 +69,23 @@ impl Repository {
         Self {
             store,
             snapshots: Snapshots::default(),
+            deletions: AtomicU64::new(0),
         }
+    }
+
+    /// What names the revision that has this number now. Whatever was made of a revision with another key is of one that is
+    /// gone.
+    ///
+    /// # Errors
+    /// [`berth_store::Error::RevisionNotFound`].
+    pub async fn revision_key(&self, id: u64) -> Result<RevisionKey, Error> {
+        let deletions = self.deletions.load(Ordering::SeqCst);
+        let created_at = self.store.revision(id).await?.created_at;
+        Ok(RevisionKey {
+            id,
+            created_at,
+            deletions,
+        })
     }
 
     /// The store behind it.
@@ -144,7 +183,11 @@ impl Repository {
     /// # Errors
     /// As [`Store::delete_all`].
     pub async fn delete_all(&self) -> Result<(), Error> {
-        Ok(self.store.delete_all().await?)
+        let deleted = self.store.delete_all().await;
+        self.deletions.fetch_add(1, Ordering::SeqCst);
+        // Also when it is not known whether they are gone: what is not kept is read again.
+        self.snapshots.forget();
+        Ok(deleted?)
     }
 
     /// Revisions, oldest first unless the query asks for another order.
@@ -190,7 +233,31 @@ impl Repository {
         let Some(snapshot) = self.snapshot(revision).await? else {
             return Ok(Vec::new());
         };
-        sound(&*self.snapshots.render(&snapshot).await?, query)
+        sound(&*self.rendered(&snapshot).await?, query)
+    }
+
+    /// Renders a revision. Like Deckhand, it takes the layering policy of another revision where this one has none.
+    async fn rendered(&self, snapshot: &Arc<Snapshot>) -> Result<Arc<Rendering>, Error> {
+        match self.snapshots.render(snapshot).await {
+            Err(Error::Render(errors)) if lacks_policy(&errors) => match self.any_policy().await? {
+                Some(policy) => self.snapshots.render_with(snapshot, policy).await,
+                None => Err(Error::Render(errors)),
+            },
+            rendering => rendering,
+        }
+    }
+
+    /// The newest layering policy of any revision.
+    async fn any_policy(&self) -> Result<Option<FiledDocument>, Error> {
+        let revisions = self.store.revisions(&RevisionFilter::default()).await?;
+        for revision in revisions.iter().rev().take(POLICY_SEARCH) {
+            let snapshot = self.snapshots.read(self.store.as_ref(), revision).await?;
+            let mut documents = snapshot.documents.iter();
+            if let Some(policy) = documents.find(|filed| filed.document.schema().starts_with(LAYERING_POLICY)) {
+                return Ok(Some(policy.clone()));
+            }
+        }
+        Ok(None)
     }
 
     /// The documents of a revision as a site is read from them: rendered, or as they are written where there is no
@@ -256,10 +323,9 @@ impl Repository {
     }
 
     async fn rendered_by_bucket(&self, revision: u64) -> Result<Vec<(String, RenderedDocument)>, Error> {
-        let Some(snapshot) = self.snapshot(revision).await? else {
+        let Some(rendering) = self.rendering(revision).await? else {
             return Ok(Vec::new());
         };
-        let rendering = self.snapshots.render(&snapshot).await?;
         let filed = rendering.documents.iter();
         Ok(filed
             .map(|filed| (filed.bucket.as_ref().to_owned(), filed.rendered()))
@@ -342,10 +408,11 @@ impl Repository {
             return Ok(None);
         };
         match self.snapshots.render(&snapshot).await {
-            Err(Error::Render(errors)) if errors.iter().all(|it| *it == RenderError::LayeringPolicyNotFound) => {
-                let as_written = self.snapshots.as_written(&snapshot).await?;
-                as_written.map_or(Err(Error::Render(errors)), |it| Ok(Some(Arc::new(it))))
-            }
+            // Whatever is complete as it is written needs no policy, and none is looked for.
+            Err(Error::Render(errors)) if lacks_policy(&errors) => match self.snapshots.as_written(&snapshot).await? {
+                Some(written) => Ok(Some(Arc::new(written))),
+                None => self.rendered(&snapshot).await.map(Some),
+            },
             rendering => rendering.map(Some),
         }
     }
@@ -360,6 +427,10 @@ impl Repository {
             .await?
             .map_or(0, |rendering| rendering.recomputed))
     }
+}
+
+fn lacks_policy(errors: &RenderErrors) -> bool {
+    errors.iter().all(|error| *error == RenderError::LayeringPolicyNotFound)
 }
 
 /// What a query asks for of documents that all meet their schemas.

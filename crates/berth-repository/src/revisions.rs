@@ -1,8 +1,14 @@
 //! Revisions as they are listed and shown.
 
-use berth_documents::deckhand::{PolicyEntry, PolicyReport, ValidationStatus};
+use std::collections::{BTreeMap, BTreeSet};
+
+use berth_api::{
+    BucketDiff, ChangedDocuments, DeepDiff, DeepDiffEntry, Diff, DocumentChange, NamedDocuments, PolicyStatus,
+    RevisionList, RevisionStatus, RevisionSummary, TagData, Tags,
+};
+use berth_documents::deckhand::{self, BucketChange, PolicyEntry, PolicyReport, ValidationStatus};
 use berth_store::Revision;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::time::timestamp;
 
@@ -72,19 +78,70 @@ impl RevisionQuery {
 }
 
 /// The list of revisions as Deckhand shows it.
-pub fn revision_list(revisions: &[Revision]) -> Value {
-    let results: Vec<Value> = revisions
-        .iter()
-        .map(|revision| {
-            json!({
-                "id": revision.id,
-                "createdAt": timestamp(revision.created_at),
-                "tags": revision.tags.keys().collect::<Vec<_>>(),
-                "buckets": revision.buckets,
-            })
+pub fn revision_list(revisions: &[Revision]) -> RevisionList {
+    let summary = |revision: &Revision| RevisionSummary {
+        id: revision.id,
+        created_at: timestamp(revision.created_at),
+        tags: revision.tags.keys().cloned().collect(),
+        buckets: revision.buckets.iter().cloned().collect(),
+    };
+    revisions.iter().map(summary).collect()
+}
+
+pub(crate) const fn bucket_change(change: BucketChange) -> berth_api::BucketChange {
+    match change {
+        BucketChange::Created => berth_api::BucketChange::Created,
+        BucketChange::Deleted => berth_api::BucketChange::Deleted,
+        BucketChange::Modified => berth_api::BucketChange::Modified,
+        BucketChange::Unmodified => berth_api::BucketChange::Unmodified,
+    }
+}
+
+/// What happened to each bucket, as Deckhand shows it.
+pub fn bucket_diff(changes: BTreeMap<String, BucketChange>) -> Diff {
+    let changes = changes.into_iter();
+    Diff(
+        changes
+            .map(|(bucket, change)| (bucket, bucket_change(change)))
+            .collect(),
+    )
+}
+
+/// What happened to each bucket and inside it, as Deckhand shows it.
+pub fn deep_diff(diff: deckhand::DeepDiff) -> DeepDiff {
+    let mut reply = BTreeMap::new();
+    for (bucket, (change, inside)) in diff.buckets {
+        if let Some(inside) = inside {
+            reply.insert(format!("{bucket} diff"), DeepDiffEntry::Inside(inside_bucket(inside)));
+        }
+        reply.insert(bucket, DeepDiffEntry::Change(bucket_change(change)));
+    }
+    DeepDiff(reply)
+}
+
+fn inside_bucket(diff: deckhand::BucketDiff) -> BucketDiff {
+    let named = |documents: BTreeSet<(String, String)>| {
+        (!documents.is_empty()).then(|| NamedDocuments {
+            count: documents.len(),
+            details: documents.into_iter().collect(),
         })
-        .collect();
-    json!({"count": results.len(), "results": results})
+    };
+    let changed = diff.changed.into_iter().map(|((schema, name), change)| {
+        let change = DocumentChange {
+            data_changed: change.data.unwrap_or_else(|| json!({"encrypted": true})),
+            metadata_changed: change.metadata,
+        };
+        (format!("('{schema}', '{name}')"), change)
+    });
+    let changed: BTreeMap<String, DocumentChange> = changed.collect();
+    BucketDiff {
+        document_added: named(diff.added),
+        document_deleted: named(diff.deleted),
+        document_changed: (!changed.is_empty()).then_some(ChangedDocuments {
+            count: changed.len(),
+            details: changed,
+        }),
+    }
 }
 
 /// A revision and what its validation policies make of it.
@@ -98,35 +155,38 @@ pub struct RevisionView {
 
 impl RevisionView {
     /// The revision as Deckhand shows it. `base` is the address of the API, such as `http://host/api/v1.0`.
-    pub fn to_json(&self, base: &str) -> Value {
-        let policies: Vec<Value> = self
-            .report
-            .policies
-            .iter()
-            .map(|(name, entries)| {
-                let passed = entries
-                    .values()
-                    .all(|entry| *entry == PolicyEntry::Reported(ValidationStatus::Success));
-                let url = format!("{base}/revisions/{}/documents", self.revision.id);
-                json!({
-                    "name": name,
-                    "url": format!("{url}?schema=deckhand/ValidationPolicy&metadata.name={name}"),
-                    "status": if passed { "success" } else { "failure" },
-                })
-            })
-            .collect();
-        let tags: Map<String, Value> = self.revision.tags.clone().into_iter().collect();
-        json!({
-            "id": self.revision.id,
-            "createdAt": timestamp(self.revision.created_at),
-            "url": format!("{base}/revisions/{}", self.revision.id),
-            "validationPolicies": policies,
-            "status": match self.report.status {
-                ValidationStatus::Success => "success",
-                ValidationStatus::Failure => "failed",
+    pub fn to_api(&self, base: &str) -> berth_api::Revision {
+        let url = format!("{base}/revisions/{}", self.revision.id);
+        let policy = |(name, entries): (&String, &BTreeMap<String, PolicyEntry>)| {
+            let passed = entries
+                .values()
+                .all(|entry| *entry == PolicyEntry::Reported(ValidationStatus::Success));
+            PolicyStatus {
+                name: name.clone(),
+                url: format!("{url}/documents?schema=deckhand/ValidationPolicy&metadata.name={name}"),
+                status: if passed {
+                    berth_api::ValidationStatus::Success
+                } else {
+                    berth_api::ValidationStatus::Failure
+                },
+            }
+        };
+        berth_api::Revision {
+            id: self.revision.id,
+            created_at: timestamp(self.revision.created_at),
+            validation_policies: self.report.policies.iter().map(policy).collect(),
+            status: match self.report.status {
+                ValidationStatus::Success => RevisionStatus::Success,
+                ValidationStatus::Failure => RevisionStatus::Failed,
             },
-            "tags": tags,
-            "buckets": self.revision.buckets,
-        })
+            tags: tags(self.revision.tags.clone()),
+            buckets: self.revision.buckets.iter().cloned().collect(),
+            url,
+        }
     }
+}
+
+/// Tags as Deckhand shows them.
+pub fn tags(tags: impl IntoIterator<Item = (String, Value)>) -> Tags {
+    Tags(tags.into_iter().map(|(name, data)| (name, TagData(data))).collect())
 }

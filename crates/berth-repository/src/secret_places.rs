@@ -1,62 +1,132 @@
-//! Where in the texts of a site the secrets are.
+//! A site is read without its secrets.
 //!
-//! A site is read from documents with their secrets in them: a certificate must be checked as it is. What is said about the
-//! site is for everybody who may validate it, so it must not repeat what is at these places.
+//! Whatever a site says of nodes is for everybody to read: names, racks, tags, labels, and what is made of them. So the value
+//! that is secret is not there when a site is read, and nothing that asks the site can tell it. Machine configs are the
+//! exception: their contents are for machines, and rendering needs them as they are. What is said about those must not repeat
+//! what is secret in them.
 
 use std::collections::HashSet;
 
+use berth_api::Document;
 use berth_documents::{
-    Diagnostic, Document, Node, SourceId, Sources, Span,
-    deckhand::{SecretPaths, Step},
-    parse,
+    Diagnostic, DocumentSet, Node, SourceId, Span,
+    deckhand::{Path, PathPart, SecretPaths},
 };
 use serde_json::Value;
 
-use crate::{
-    filed::FiledDocument,
-    site_rules::{site_documents, source_name, text},
-};
+use crate::filed::{FiledDocument, Secrets};
 
 /// Documents of a site as they were read.
 #[derive(Debug, Default)]
-pub struct SiteTexts {
-    /// The texts.
-    pub sources: Sources,
-    /// The documents in them.
-    pub documents: Vec<Document>,
-    /// What is wrong with the texts.
-    pub findings: Vec<Diagnostic>,
+pub struct SiteDocuments {
+    /// The documents.
+    pub set: DocumentSet,
     /// Where the secrets are.
     pub secrets: SecretPlaces,
-    /// The document of each text, by its number.
+    /// The filed document of each source, by its number.
     pub(crate) filed: Vec<FiledDocument>,
 }
 
-impl SiteTexts {
-    /// The document that a text was made of.
+/// Documents that are in no revision have no secrets that anybody marked.
+impl From<DocumentSet> for SiteDocuments {
+    fn from(set: DocumentSet) -> Self {
+        Self { set, ..Self::default() }
+    }
+}
+
+impl SiteDocuments {
+    /// The filed document that a source is.
     pub(crate) fn document(&self, source: SourceId) -> Option<&FiledDocument> {
         self.filed.get(usize::try_from(source.0).ok()?)
     }
 }
 
-/// Reads rendered documents as a site does, with their secrets.
-pub fn read_site(documents: &[FiledDocument]) -> SiteTexts {
-    let mut site = SiteTexts::default();
-    for filed in site_documents(documents) {
-        let id = site.sources.add(source_name(filed), text(filed));
+/// The kind of document whose contents go to machines and to nobody else.
+const MACHINE_CONFIG: &str = "berth/MachineConfig/v1";
+
+/// What a finding about a secret says instead of what would be right.
+const HELP: &str = "the value comes from an encrypted document, and names, racks, tags and labels of nodes are public: take it from a \
+                    document that is not encrypted";
+
+/// Stands in a site for what is secret. It is neither a name nor a label, so that nothing is made of it.
+const SECRET: &str = "<secret>";
+
+/// Deckhand's own documents steer rendering and are not part of the site. Other control documents are: a Kubernetes document
+/// is stored as one.
+const STEERING: &str = "deckhand/";
+
+/// Reads rendered documents as a site does: without their secrets, except those of machine configs.
+pub fn read_site(documents: &[FiledDocument]) -> SiteDocuments {
+    let mut site = SiteDocuments::default();
+    let is_of_site = |filed: &&FiledDocument| !filed.document.schema().starts_with(STEERING);
+    for filed in documents.iter().filter(is_of_site) {
+        let encrypted = filed.document.is_encrypted().then(SecretPaths::whole);
+        let secrets = encrypted.as_ref().unwrap_or(&filed.secrets);
+        site.add(source_name(filed), filed.document_json(Secrets::Cleartext), secrets);
         site.filed.push(filed.clone());
-        let read = parse(&site.sources, id);
-        if filed.document.is_encrypted() || filed.secrets.is_whole() {
-            site.secrets.spans.push(Span::new(id, 0, u32::MAX));
-        } else {
-            let data = read.documents.iter().filter_map(|document| document.root.get("data"));
-            data.for_each(|data| site.secrets.add_places(data, &filed.secrets));
-        }
-        site.secrets.add_texts(&filed.data, &filed.secrets);
-        site.documents.extend(read.documents);
-        site.findings.extend(read.diagnostics);
     }
     site
+}
+
+/// The same of documents as a reply shows them, whoever asked for it: their status says what is secret.
+pub fn read_shown_site(documents: Vec<Document>, name: impl Fn(&Document) -> String) -> SiteDocuments {
+    let mut site = SiteDocuments::default();
+    for document in documents {
+        let schema = document.written.get("schema").and_then(Value::as_str);
+        if schema.is_some_and(|schema| schema.starts_with(STEERING)) {
+            continue;
+        }
+        let name = name(&document);
+        let policy = document.written.get("metadata").and_then(|it| it.get("storagePolicy"));
+        let secrets = if policy.and_then(Value::as_str) == Some("encrypted") {
+            SecretPaths::whole()
+        } else {
+            let paths = document
+                .status
+                .and_then(|status| status.secret_paths)
+                .unwrap_or_default();
+            SecretPaths::of(paths.iter().map(|path| shown_path(path)))
+        };
+        site.add(name, Value::Object(document.written), &secrets);
+    }
+    site
+}
+
+/// A path into the data, from one into the document. What cannot be read is everything.
+fn shown_path(path: &str) -> Path {
+    let below = path.strip_prefix(".data").unwrap_or_default();
+    if below.is_empty() {
+        return Path::root();
+    }
+    Path::parse(below).unwrap_or_else(|_| Path::root())
+}
+
+impl SiteDocuments {
+    /// Adds a document that shows its secrets.
+    fn add(&mut self, name: String, mut document: Value, secrets: &SecretPaths) {
+        let is_for_machines = document.get("schema").and_then(Value::as_str) == Some(MACHINE_CONFIG);
+        if let Some(data) = document.get_mut("data") {
+            if is_for_machines {
+                self.secrets.add_texts(data, secrets);
+            } else {
+                *data = secrets.replaced(data, &mut |_, _, _| Value::from(SECRET));
+            }
+        }
+        let before = self.set.documents.len();
+        let id = self.set.add_object(name, &document);
+        if secrets.is_whole() {
+            self.secrets.spans.push(Span::new(id, 0, u32::MAX));
+            return;
+        }
+        let read = self.set.documents.iter().skip(before);
+        let data = read.filter_map(|document| document.root.get("data"));
+        data.for_each(|data| self.secrets.add_places(data, secrets));
+    }
+}
+
+fn source_name(filed: &FiledDocument) -> String {
+    let document = &filed.document;
+    format!("{}/{}/{}", filed.bucket, document.schema(), document.name())
 }
 
 /// The places and texts of secrets.
@@ -67,14 +137,36 @@ pub struct SecretPlaces {
 }
 
 impl SecretPlaces {
+    /// The finding as it may be told to everybody: where it is about a secret, or repeats one, only what kind of finding it is.
+    #[must_use]
+    pub fn veil(&self, finding: Diagnostic) -> Diagnostic {
+        let covered = finding.span.is_some_and(|span| self.covers(span));
+        if !covered && !self.tells(&finding) {
+            return finding;
+        }
+        let mut veiled = finding;
+        veiled.message = format!("{} (the value is secret)", veiled.lint.summary);
+        veiled.help = covered.then(|| HELP.to_owned());
+        veiled.related.clear();
+        veiled
+    }
+
+    /// A text as it may be told to everybody.
+    pub fn veil_text(&self, text: String) -> String {
+        if self.repeats(&text) {
+            return "something about a value that is secret".to_owned();
+        }
+        text
+    }
+
     /// Whether a place is, holds or is inside a secret.
-    pub fn covers(&self, span: Span) -> bool {
+    fn covers(&self, span: Span) -> bool {
         let touches = |it: &Span| it.source == span.source && it.start <= span.end && span.start <= it.end;
         self.spans.iter().any(touches)
     }
 
     /// Whether a finding is about a secret, or repeats one.
-    pub fn tells(&self, finding: &Diagnostic) -> bool {
+    fn tells(&self, finding: &Diagnostic) -> bool {
         let related = finding.related.iter();
         let mut spans = finding.span.into_iter().chain(related.clone().map(|(span, _)| *span));
         let texts = std::iter::once(&finding.message).chain(&finding.help);
@@ -89,8 +181,8 @@ impl SecretPlaces {
     fn add_places(&mut self, data: &Node, secrets: &SecretPaths) {
         for path in secrets.paths() {
             let node = path.steps().iter().try_fold(data, |node, step| match step {
-                Step::Key(key) => node.get(key),
-                Step::Index(index) => node.as_seq()?.get(*index),
+                PathPart::Key(key) => node.get(key),
+                PathPart::Index(index) => node.as_seq()?.get(*index),
             });
             self.spans.extend(node.map(|node| node.span));
         }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use berth_documents::deckhand::{
-    self, Change, DataSchemas, DeckhandDocument, Identity, RedactionKey, RenderErrors, RenderOptions, RenderedDocument,
+    self, DataSchemas, DeckhandDocument, Edit, Identity, RedactionKey, RenderErrors, RenderOptions, RenderedDocument,
     Renderer, Violation,
 };
 use berth_store::{Revision, Store, StoredDocument};
@@ -111,6 +111,28 @@ impl Snapshots {
         Ok(snapshot.rendered.get_or_try_init(render).await?.clone()?)
     }
 
+    /// A revision rendered and validated with one document of another revision, which is not among the answer. Nothing of it
+    /// is kept: which document that is changes with other revisions.
+    pub(crate) async fn render_with(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        borrowed: FiledDocument,
+    ) -> Result<Arc<Rendering>, Error> {
+        let work = Arc::clone(snapshot);
+        let rendered = self.workers.run(move || {
+            let mut documents = work.documents.clone();
+            documents.push(borrowed);
+            let rendered = Workshop::default().render(&documents);
+            rendered.map(|rendered| Arc::new(rendered.validated(&work)))
+        });
+        Ok(rendered.await??)
+    }
+
+    /// Forgets every revision.
+    pub(crate) fn forget(&self) {
+        locked(&self.kept).clear();
+    }
+
     /// Whether the documents meet their schemas as far as that can be said before rendering: of documents that are
     /// complete as they are written.
     pub(crate) async fn violations_as_written(&self, snapshot: &Arc<Snapshot>) -> Result<Arc<[Violation]>, Error> {
@@ -185,14 +207,14 @@ impl Workshop {
         for filed in filed {
             let identity = filed.document.identity();
             if before.remove(identity).as_ref() != Some(&filed.document) {
-                changes.push(Change::Put(Arc::clone(&filed.document)));
+                changes.push(Edit::Put(Arc::clone(&filed.document)));
             }
             self.documents.insert(Arc::clone(identity), Arc::clone(&filed.document));
         }
         changes.extend(
             before
                 .into_keys()
-                .map(|identity| Change::Remove(Identity::clone(&identity))),
+                .map(|identity| Edit::Remove(Identity::clone(&identity))),
         );
         let renderer = self
             .renderer

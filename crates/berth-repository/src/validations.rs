@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use berth_api::{
+    ReportedStatus, ValidationDetails, ValidationEntries, ValidationEntrySummary, ValidationList, ValidationReceipt,
+};
 use berth_documents::deckhand::{
     PolicyEntry, PolicyReport, SCHEMA_VALIDATION, ValidationStatus, Violation, validation_entry,
 };
 use berth_store::{Revision, ValidationRecord};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{error::Error, snapshots::Snapshot, time::timestamp};
 
@@ -52,13 +55,12 @@ pub enum ValidationVerdict {
 }
 
 impl ValidationVerdict {
-    /// The words of a reply.
-    pub const fn as_str(self) -> &'static str {
+    const fn to_api(self) -> berth_api::ValidationVerdict {
         match self {
-            Self::Counted(ValidationStatus::Success) => "success",
-            Self::Counted(ValidationStatus::Failure) | Self::Missing => "failure",
-            Self::Ignored(ValidationStatus::Success) => "ignored [success]",
-            Self::Ignored(ValidationStatus::Failure) => "ignored [failure]",
+            Self::Counted(ValidationStatus::Success) => berth_api::ValidationVerdict::Success,
+            Self::Counted(ValidationStatus::Failure) | Self::Missing => berth_api::ValidationVerdict::Failure,
+            Self::Ignored(ValidationStatus::Success) => berth_api::ValidationVerdict::IgnoredSuccess,
+            Self::Ignored(ValidationStatus::Failure) => berth_api::ValidationVerdict::IgnoredFailure,
         }
     }
 }
@@ -88,23 +90,31 @@ impl ValidationEntry {
         self.report.get(key).cloned().unwrap_or_default()
     }
 
+    fn reported_status(&self) -> ReportedStatus {
+        ReportedStatus(self.said("status"))
+    }
+
     /// The answer to whoever reported it.
-    pub fn to_receipt(&self) -> Value {
-        json!({"status": self.said("status"), "validator": self.said("validator")})
+    pub fn to_receipt(&self) -> ValidationReceipt {
+        ValidationReceipt {
+            status: self.reported_status(),
+            validator: self.said("validator"),
+        }
     }
 
     /// The report as it is shown.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "status": self.said("status"),
-            "createdAt": timestamp(self.created_at),
-            "expiresAfter": self.said("expiresAfter"),
-            "errors": match self.said("errors") {
-                Value::Null => json!([]),
+    pub fn to_api(&self) -> berth_api::ValidationEntry {
+        berth_api::ValidationEntry {
+            id: None,
+            name: self.name.clone(),
+            status: self.reported_status(),
+            created_at: timestamp(self.created_at),
+            expires_after: self.said("expiresAfter"),
+            errors: match self.said("errors") {
+                Value::Null => Value::Array(Vec::new()),
                 errors => errors,
             },
-        })
+        }
     }
 }
 
@@ -205,36 +215,29 @@ impl Validations {
     }
 
     /// Names and verdicts.
-    pub fn to_json(&self) -> Value {
-        let results: Vec<Value> = self
-            .summaries
-            .iter()
-            .map(|summary| json!({"name": summary.name, "status": summary.verdict.as_str()}))
-            .collect();
-        json!({"count": results.len(), "results": results})
+    pub fn to_list(&self) -> ValidationList {
+        let summary = |summary: &ValidationSummary| berth_api::ValidationSummary {
+            name: summary.name.clone(),
+            status: summary.verdict.to_api(),
+        };
+        self.summaries.iter().map(summary).collect()
     }
 
     /// The reports under one name, in short.
-    pub fn named_to_json(&self, name: &str) -> Value {
-        let results: Vec<Value> = self
-            .named(name)
-            .map(|entry| json!({"id": entry.id, "status": entry.said("status")}))
-            .collect();
-        json!({"count": results.len(), "results": results})
+    pub fn named_to_list(&self, name: &str) -> ValidationEntries {
+        let summary = |entry: &ValidationEntry| ValidationEntrySummary {
+            id: entry.id,
+            status: entry.reported_status(),
+        };
+        self.named(name).map(summary).collect()
     }
 
     /// Every report in full.
-    pub fn detail_to_json(&self) -> Value {
-        let results: Vec<Value> = (0_usize..)
-            .zip(&self.entries)
-            .map(|(index, entry)| {
-                let mut shown = entry.to_json();
-                if let Value::Object(fields) = &mut shown {
-                    fields.insert("id".to_owned(), Value::from(index));
-                }
-                shown
-            })
-            .collect();
-        json!({"count": results.len(), "results": results})
+    pub fn to_details(&self) -> ValidationDetails {
+        let numbered = |(index, entry): (usize, &ValidationEntry)| berth_api::ValidationEntry {
+            id: Some(index),
+            ..entry.to_api()
+        };
+        self.entries.iter().enumerate().map(numbered).collect()
     }
 }

@@ -6,8 +6,8 @@ mod tests {
 
     use berth_documents::deckhand::{DeckhandDocument, Listing, Query};
     use berth_repository::{
-        BufferMode, CommitOptions, Configdocs, ConfigdocsError, LOCK_NAME, LoadOptions, NoRules, Repository,
-        read_documents,
+        BufferMode, CommitOptions, Configdocs, ConfigdocsError, DocumentRules as _, LOCK_NAME, LoadOptions, NoRules,
+        Repository, SiteRules, read_documents, read_site,
     };
     use berth_store::{DocumentChange, MemoryStore, Write};
 
@@ -127,5 +127,64 @@ mod tests {
             .load("a", &documents(&[2]), replace, 60_000_002, "you")
             .await
             .unwrap();
+    }
+
+    const SECRET: &str = "hunter2secret";
+
+    /// A document that takes the secret.
+    fn taking(schema: &str, path: &str, data: &str) -> String {
+        format!(
+            "---\nschema: {schema}\nmetadata:\n  schema: metadata/Document/v1\n  name: n1\n  storagePolicy: cleartext\n  \
+             layeringDefinition: {{layer: site}}\n  substitutions:\n  - src: {{schema: deckhand/Passphrase/v1, name: s, path: .}}\n    \
+             dest: {{path: '{path}'}}\ndata: {data}\n"
+        )
+    }
+
+    /// Whatever field takes it: what is made of a site is for everybody, so the site does not have it. Only machine configs do,
+    /// whose contents are for machines, and no message repeats it.
+    #[tokio::test]
+    async fn a_site_is_read_without_its_secrets() {
+        let node = "drydock/BaremetalNode/v1";
+        let rule = "---\nschema: berth/LabelRule/v1\nmetadata: {schema: metadata/Control/v1, name: rule}\ndata: {match: {namePatterns: \
+                    ['(?<rest>.*)']}, labels: {example.com/leak: '${rest}', example.com/rack: '${node.rack}'}}\n";
+        let secret = format!(
+            "---\nschema: deckhand/Passphrase/v1\nmetadata: {{schema: metadata/Document/v1, name: s, storagePolicy: encrypted, \
+             layeringDefinition: {{layer: site}}}}\ndata: {SECRET}\n"
+        );
+        let config = "{config: {ignition: {version: 3.4.0}, systemd: {units: [{name: kubelet.service}]}}}";
+        for (schema, path, data, for_machines) in [
+            (node, ".metadata.rack", "{metadata: {}}", false),
+            (node, ".metadata.tags[0]", "{metadata: {tags: [x]}}", false),
+            (node, ".metadata.owner_data.zone", "{metadata: {owner_data: {}}}", false),
+            (node, ".host_profile", "{}", false),
+            (node, ".oob.credential", "{oob: {type: ipmi}}", false),
+            (node, ".addressing[0].address", "{addressing: [{network: pxe}]}", false),
+            ("berth/Berth/v1", ".nodeName", "{}", false),
+            ("berth/Berth/v1", ".labels.zone", "{labels: {}}", false),
+            ("drydock/Rack/v1", ".tor_switches.a.sdn_api_uri", "{}", false),
+            (
+                "berth/MachineConfig/v1",
+                ".config.systemd.units[0].contents",
+                config,
+                true,
+            ),
+        ] {
+            let repository = repository();
+            let text = format!("{LAYERS}{secret}{rule}{}", taking(schema, path, data));
+            let documents = read_documents(&text).unwrap();
+            repository.put_bucket("a", &documents, Write::at(1)).await.unwrap();
+            let rendered = repository.site_documents(1, &everything()).await.unwrap();
+            let read = read_site(&rendered);
+            let mut texts = read
+                .set
+                .documents
+                .iter()
+                .map(|document| document.root.to_json().to_string());
+            assert_eq!(texts.any(|text| text.contains(SECRET)), for_machines, "{schema} {path}");
+            for message in (SiteRules { flavour: None }).check(&rendered) {
+                let told = format!("{message:?}");
+                assert!(!told.contains(SECRET), "{schema} {path}: {told}");
+            }
+        }
     }
 }

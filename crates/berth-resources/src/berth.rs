@@ -193,9 +193,14 @@ pub struct BerthStatus {
     /// `berth.dev/owned-labels` says which of them arrived.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// Labels that the last write replaced or took away: until it has arrived, the Node still has them.
+    /// Labels of earlier writes, with every value that the Node may still have or get: until the last write has arrived,
+    /// any of them may be what it says.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub previous_labels: BTreeMap<String, String>,
+    pub earlier_labels: BTreeMap<String, Vec<String>>,
+    /// The version of the Node that `labels` were computed from. A write that has not arrived can only arrive while the
+    /// Node has this version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_version: Option<String>,
     /// Labels that an administrator removed on purpose, with the values they had. They are not brought back, neither by
     /// Berth nor by the flags of a kubelet.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -219,6 +224,20 @@ pub struct BerthStatus {
     /// The machine that the kubelet reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
+    /// Labels that the machine's kubelet gives itself when it registers, such as `node-role.kubernetes.io/worker` or a zone, as
+    /// the Node last had them. A kubelet that finds its Node does not set them. Berth gives them to a Node that it creates and
+    /// never removes them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub registered_labels: BTreeMap<String, String>,
+    /// The machine ID that the kubelet reported. Another one is another installation.
+    #[serde(default, rename = "machineID", skip_serializing_if = "Option::is_none")]
+    pub machine_id: Option<String>,
+    /// The objects that stand for the machine: its Machine, its `BareMetalHost`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machine_objects: Vec<MachineObject>,
+    /// Set while the Node of an occupied place is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departure: Option<Departure>,
     /// How often the Node had to be created again in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recreations: Option<Recreations>,
@@ -237,6 +256,35 @@ pub struct Followed {
     /// The pool that `spec.pool` named at that time. Once `spec.pool` names another one, it counts again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<String>,
+}
+
+/// An object that stands for a machine: when it goes, so does the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineObject {
+    /// Its API group.
+    pub group: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// That the Node of an occupied place went.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Departure {
+    /// When the controllers noticed it. A machine that shows itself later gets its Node back.
+    #[schemars(schema_with = "schema::time")]
+    pub time: Timestamp,
+    /// Why the Node is not created again by itself, as a reason in `CamelCase`. Missing while the machine counts as alive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The same as a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// How often a Node had to be created again in a row.

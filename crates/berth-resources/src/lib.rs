@@ -14,8 +14,8 @@ mod token_binding;
 
 pub use self::{
     berth::{
-        Berth, BerthSpec, BerthStatus, Followed, Machine, Phase, PoolPolicy, Preregister, Recreations, Taint,
-        TaintEffect,
+        Berth, BerthSpec, BerthStatus, Departure, Followed, Machine, MachineObject, Phase, PoolPolicy, Preregister,
+        Recreations, Taint, TaintEffect,
     },
     crds::{CrdSet, crd_yaml, crds},
     label_rule::{AtAdmission, LabelRule, LabelRuleSpec, NameScope, RuleMatch},

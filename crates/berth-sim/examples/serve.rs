@@ -1,7 +1,8 @@
 //! Serves an empty cluster and writes a kubeconfig for it: `cargo run -p berth-sim --example serve -- KUBECONFIG [PORT] [FOLDER]`.
 
-use std::{error::Error, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{error::Error, net::SocketAddr, path::PathBuf};
 
+use berth_clock::Clock;
 use berth_sim::{ApiServer, Cluster, ClusterOptions, Identity, kubeconfig};
 
 #[tokio::main]
@@ -9,7 +10,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("give the name of the kubeconfig to write")?;
     let port: u16 = arguments.next().map_or(Ok(0), |port| port.parse())?;
-    let options = ClusterOptions::new(Arc::new(jiff::Timestamp::now), 1);
+    let options = ClusterOptions::new(Clock::system(), 1);
     let cluster = match arguments.next() {
         Some(folder) => Cluster::open(options, &PathBuf::from(folder)).await?,
         None => Cluster::new(options),

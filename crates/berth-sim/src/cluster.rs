@@ -20,6 +20,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
+use berth_clock::Clock;
 use berth_labels::Flavour;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ use crate::{
     ids::Ids,
     journal::Journal,
     resources::{Hit, Registry, Resource},
-    storage::{Change, CommitError, Expect, Place, Storage},
+    storage::{CommitError, Expect, Place, Storage, WriteRecord},
 };
 
 pub(crate) use delete::Deleted;
@@ -42,9 +43,6 @@ pub(crate) use react::token_of;
 pub(crate) use reviews::requested_node;
 pub(crate) use update::Target;
 pub(crate) use watch::{WatchEvent, WatchOptions, Watcher};
-
-/// Where the time comes from.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// The namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -103,6 +101,8 @@ struct Inner {
     tokens: Tokens,
     without_token: Option<Identity>,
     journal: Option<Journal>,
+    /// Held while a Pod is evicted: of two evictions at once, the second sees what the first left of the budget.
+    evictions: tokio::sync::Mutex<()>,
     /// Watches end when this says so.
     closing: channel::Sender<bool>,
 }
@@ -138,6 +138,7 @@ impl Cluster {
             registry: RwLock::new(Arc::new(Registry::builtin())),
             policies: RwLock::default(),
             feeds: Mutex::new(HashMap::new()),
+            evictions: tokio::sync::Mutex::new(()),
             ids: Mutex::new(Ids::new(seed)),
             tokens: Tokens::default(),
             without_token: options.without_token,
@@ -176,7 +177,7 @@ impl Cluster {
 
     /// The time.
     pub fn now(&self) -> Timestamp {
-        (self.0.clock)()
+        self.0.clock.now()
     }
 
     /// The time as objects carry it, in whole seconds.
@@ -305,13 +306,13 @@ impl Cluster {
     }
 
     /// Called with the storage locked, so that the journal has the order of revisions.
-    fn journal(&self, change: &Arc<Change>) {
+    fn journal(&self, change: &Arc<WriteRecord>) {
         if let Some(journal) = &self.0.journal {
             journal.record(Arc::clone(change));
         }
     }
 
-    fn publish(&self, change: &Change) {
+    fn publish(&self, change: &WriteRecord) {
         let feeds = self.0.feeds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(feed) = feeds.get(&change.resource) {
             feed.send_if_modified(|revision| {
@@ -401,5 +402,5 @@ impl Cluster {
 
 /// A moment in whole seconds, as Kubernetes writes it.
 pub(crate) fn seconds(moment: Timestamp) -> String {
-    moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    format!("{moment:.0}")
 }

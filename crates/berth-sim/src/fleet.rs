@@ -21,12 +21,13 @@ use std::{
     },
 };
 
+use berth_clock::Clock;
 use berth_labels::Flavour;
 use jiff::Timestamp;
 
 use crate::{
     access::Identity,
-    cluster::{Caller, Clock, Cluster},
+    cluster::{Caller, Cluster},
     machine::{Disk, IgnitionSource},
 };
 
@@ -43,7 +44,7 @@ impl SimulatedTime {
     /// The clock of a cluster that lives in this time.
     pub fn clock(&self) -> Clock {
         let seconds = Arc::clone(&self.0);
-        Arc::new(move || Timestamp::from_second(seconds.load(Ordering::SeqCst)).unwrap_or(Timestamp::MAX))
+        Clock::new(move || Timestamp::from_second(seconds.load(Ordering::SeqCst)).unwrap_or(Timestamp::MAX))
     }
 
     fn now(&self) -> i64 {
@@ -136,7 +137,7 @@ pub(crate) struct Machine {
 
 /// What a machine does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub(crate) enum MachineStep {
     /// The system runs: the generator and the kubelet start.
     Started,
     /// Look whether the certificate is there.
@@ -153,7 +154,7 @@ struct Due {
     sequence: u64,
     machine: usize,
     life: u64,
-    step: Step,
+    step: MachineStep,
 }
 
 /// Machines, their cluster, and the queue of what is due.
@@ -295,7 +296,7 @@ impl Fleet {
         self.transcript.push(format!("{elapsed:>5}s  {who:<6} {what}"));
     }
 
-    fn push(&mut self, index: usize, after: i64, step: Step) {
+    fn push(&mut self, index: usize, after: i64, step: MachineStep) {
         let Some(machine) = self.machines.get(index) else {
             return;
         };

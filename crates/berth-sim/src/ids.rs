@@ -20,15 +20,10 @@ impl Ids {
 
     /// A uid in the form of a random UUID.
     pub(crate) fn uid(&mut self) -> String {
-        let (high, low) = (self.next(), self.next());
-        format!(
-            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-            high >> 32,
-            (high >> 16) & 0xFFFF,
-            high & 0xFFF,
-            ((low >> 48) & 0x3FFF) | 0x8000,
-            low & 0xFFFF_FFFF_FFFF
-        )
+        let bits = u128::from(self.next()) << 64 | u128::from(self.next());
+        uuid::Builder::from_random_bytes(bits.to_be_bytes())
+            .into_uuid()
+            .to_string()
     }
 
     /// Five letters and digits that spell no words, as Kubernetes completes names.

@@ -13,7 +13,7 @@ use sqlx::{
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 
-use crate::storage::{Change, Place, Storage};
+use crate::storage::{Place, Storage, WriteRecord};
 
 /// The name of the file in the folder.
 const FILE: &str = "cluster.sqlite";
@@ -60,7 +60,7 @@ struct Progress {
 /// Keeps changes on disk.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    changes: mpsc::UnboundedSender<Arc<Change>>,
+    changes: mpsc::UnboundedSender<Arc<WriteRecord>>,
     progress: watch::Receiver<Progress>,
 }
 
@@ -116,7 +116,7 @@ impl Journal {
     }
 
     /// Takes a change. Called in the order of revisions.
-    pub(crate) fn record(&self, change: Arc<Change>) {
+    pub(crate) fn record(&self, change: Arc<WriteRecord>) {
         // If the writer is gone, whoever waits for the revision is told.
         let _ = self.changes.send(change);
     }
@@ -169,7 +169,7 @@ async fn read(pool: &SqlitePool, file: &str, remembered: usize) -> Result<Storag
 /// Writes until nobody sends changes any more.
 async fn write_all(
     pool: SqlitePool,
-    mut changes: mpsc::UnboundedReceiver<Arc<Change>>,
+    mut changes: mpsc::UnboundedReceiver<Arc<WriteRecord>>,
     progress: watch::Sender<Progress>,
 ) {
     let mut batch = Vec::new();
@@ -191,7 +191,7 @@ async fn write_all(
     pool.close().await;
 }
 
-async fn write(pool: &SqlitePool, batch: &[Arc<Change>]) -> Result<(), sqlx::Error> {
+async fn write(pool: &SqlitePool, batch: &[Arc<WriteRecord>]) -> Result<(), sqlx::Error> {
     let mut transaction = pool.begin().await?;
     for change in batch {
         let query = match &change.after {

@@ -43,7 +43,7 @@ mod storage;
 mod table;
 
 pub use access::Identity;
-pub use cluster::{Clock, Cluster, ClusterOptions};
+pub use cluster::{Cluster, ClusterOptions};
 pub use failure::{Cause, Failure};
 pub use fleet::{Fleet, Habits, Phase, SimulatedTime, UnknownMachine};
 pub use http::{ApiServer, ListenError};

@@ -1,6 +1,6 @@
 //! Objects by resource, namespace and name, with a revision for every change and the changes of the recent past.
 //!
-//! It is a value: no clock, no locks, no files. Whoever shares it locks it, and a [`Change`] says what to keep on disk.
+//! It is a value: no clock, no locks, no files. Whoever shares it locks it, and a [`WriteRecord`] says what to keep on disk.
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ impl Place {
 
 /// One write that happened.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
+pub(crate) struct WriteRecord {
     pub(crate) revision: u64,
     /// The resource with its group: `nodes`, `berths.berth.dev`.
     pub(crate) resource: Arc<str>,
@@ -80,7 +80,7 @@ pub(crate) enum RevisionError {
 struct Collection {
     objects: BTreeMap<Place, Arc<Value>>,
     /// In the order of revisions.
-    changes: VecDeque<Arc<Change>>,
+    changes: VecDeque<Arc<WriteRecord>>,
     /// What was changed at this revision or before is not remembered.
     forgotten: u64,
 }
@@ -211,7 +211,7 @@ impl Storage {
     }
 
     /// What happened to a resource after a revision.
-    pub(crate) fn changes_after(&self, resource: &str, revision: u64) -> Result<Vec<Arc<Change>>, RevisionError> {
+    pub(crate) fn changes_after(&self, resource: &str, revision: u64) -> Result<Vec<Arc<WriteRecord>>, RevisionError> {
         if revision > self.revision {
             return Err(RevisionError::TooLarge {
                 asked: revision,
@@ -240,7 +240,7 @@ impl Storage {
         place: Place,
         expect: Expect,
         mut object: Value,
-    ) -> Result<Arc<Change>, CommitError> {
+    ) -> Result<Arc<WriteRecord>, CommitError> {
         let before = self.check(resource, &place, expect)?;
         self.revision = self.revision.saturating_add(1);
         meta_mut(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
@@ -255,7 +255,7 @@ impl Storage {
         place: Place,
         expected: u64,
         mut last: Value,
-    ) -> Result<Arc<Change>, CommitError> {
+    ) -> Result<Arc<WriteRecord>, CommitError> {
         let before = self.check(resource, &place, Expect::Revision(expected))?;
         self.revision = self.revision.saturating_add(1);
         meta_mut(&mut last).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
@@ -279,7 +279,7 @@ impl Storage {
         before: Option<Arc<Value>>,
         after: Option<Arc<Value>>,
         shown: Arc<Value>,
-    ) -> Arc<Change> {
+    ) -> Arc<WriteRecord> {
         let key: Arc<str> = self
             .collections
             .get_key_value(resource)
@@ -293,7 +293,7 @@ impl Storage {
             Some(object) => collection.objects.insert(place.clone(), Arc::clone(object)),
             None => collection.objects.remove(&place),
         };
-        let change = Arc::new(Change {
+        let change = Arc::new(WriteRecord {
             revision: self.revision,
             resource: key,
             place,

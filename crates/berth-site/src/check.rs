@@ -8,6 +8,7 @@ use berth_labels::{Route, routes};
 use crate::{
     configs::check_pools,
     lints,
+    model::Site,
     networks::check_networks,
     placement::check_placement,
     resolve::{Resolution, Resolver},
@@ -28,7 +29,7 @@ pub fn check(sources: &Sources, resolver: &Resolver<'_>, resolutions: &[Resoluti
     findings.extend(check_networks(resolver.site()));
     findings.extend(check_placement(resolver, resolutions));
     findings.extend(idle_rules(resolver, resolutions));
-    findings.extend(node_findings(resolutions));
+    findings.extend(node_findings(resolver.site(), resolutions));
     findings.sort_by(|a, b| (a.span, a.code(), &a.message).cmp(&(b.span, b.code(), &b.message)));
     findings.dedup();
     findings
@@ -39,11 +40,13 @@ type Words = (Option<Span>, String);
 
 /// The findings of all nodes. What is said of many nodes at the same place, in the same words but for the node's name, is
 /// one finding.
-fn node_findings(resolutions: &[Resolution]) -> Vec<Diagnostic> {
+fn node_findings(site: &Site, resolutions: &[Resolution]) -> Vec<Diagnostic> {
     let mut groups: HashMap<Words, (Diagnostic, Vec<&str>)> = HashMap::new();
     for resolution in resolutions {
         let name = format!("`{}`", resolution.node);
-        for diagnostic in &resolution.diagnostics {
+        // What is wrong with a value itself was said when it was read.
+        let own = resolution.diagnostics.iter();
+        for diagnostic in own.filter(|diagnostic| !site.is_for_its_users(diagnostic)) {
             let key = (diagnostic.span, diagnostic.message.replace(&name, ""));
             groups
                 .entry(key)

@@ -1,8 +1,10 @@
 //! The machine configs of a site: read, rendered per pool, and judged for what they would do to its labels.
 
+mod operator;
+
 use std::collections::BTreeMap;
 
-use berth_documents::{Diagnostic, Lint, Node, Sources, Span};
+use berth_documents::{Diagnostic, Lint, Node, Sources, Span, Style};
 use berth_labels::{Flavour, LabelSet};
 use berth_pools::{
     ProtectFinding, ProtectKind, ProtectedLabels, RenderError, RenderOptions, RenderProblem, Rendered, SelectError,
@@ -13,6 +15,8 @@ use crate::{
     lints,
     model::{Declared, MachineConfig, Pool, Site},
 };
+
+pub use operator::{NameDoubt, name_doubts};
 
 /// Why a pool has no rendered config.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +58,8 @@ pub fn machine_configs(site: &Site) -> Vec<&berth_pools::MachineConfig> {
         .collect()
 }
 
-/// Merges the machine configs of a pool.
+/// Merges the machine configs of a pool, with what OpenShift's operator takes from its own objects where the documents have
+/// them.
 pub fn render_pool(site: &Site, pool: &Pool, options: &RenderOptions) -> Result<Rendered, PoolRenderError> {
     let name = || pool.name.value.to_string();
     let Some(selector) = &pool.machine_config_selector else {
@@ -78,7 +83,8 @@ pub fn render_pool(site: &Site, pool: &Pool, options: &RenderOptions) -> Result<
     }
     let configs = select(machine_configs(site), &selector.value)
         .map_err(|error| PoolRenderError::Select { pool: name(), error })?;
-    render(&pool.name.value, configs, options).map_err(|error| PoolRenderError::Render { pool: name(), error })
+    let options = operator::options(site, pool, &configs, options);
+    render(&pool.name.value, configs, &options).map_err(|error| PoolRenderError::Render { pool: name(), error })
 }
 
 /// Everything that is wrong with a machine config on its own, each finding at its place.
@@ -280,6 +286,9 @@ fn unit_text<'a>(config: &'a MachineConfig, path: &str) -> Option<&'a Node> {
 /// The span of one line of a block scalar, or of the whole value where lines cannot be told apart.
 fn line_span(sources: &Sources, text: &Node, line: u32) -> Span {
     let whole = text.span;
+    if text.style != Style::BlockScalar {
+        return whole;
+    }
     let written = sources.snippet(whole);
     // `|` and `>` stand alone on the line before the text; some readers give the text without them.
     let header = usize::from(written.starts_with(['|', '>']));

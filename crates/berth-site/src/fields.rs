@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use berth_documents::{Diagnostic, Mapping, Node, Sources, Span, Value};
+use berth_documents::{Diagnostic, Mapping, Node, Severity, Sources, Span, Value};
 use berth_labels::{Label, LabelKey, LabelSelector, LabelSelectorRequirement, LabelValue};
 
 use crate::{
@@ -17,11 +17,25 @@ use crate::{
 pub(crate) struct Report<'a> {
     pub(crate) sources: &'a Sources,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Whether the document that is being read follows Airship's rules.
+    pub(crate) airship: bool,
 }
 
 impl Report<'_> {
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
+    }
+
+    /// Reads something that Drydock does not look at: in its documents no finding about it is an error.
+    pub(crate) fn beyond_airship<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.diagnostics.len();
+        let value = read(self);
+        if self.airship {
+            let found = self.diagnostics.split_off(before.min(self.diagnostics.len()));
+            let capped = found.into_iter().map(|finding| finding.at_most(Severity::Warning));
+            self.diagnostics.extend(capped);
+        }
+        value
     }
 
     pub(crate) fn wrong_type(&mut self, what: &str, expected: &str, node: &Node) {

@@ -8,6 +8,8 @@
 //! Everything is pure: the same documents give the same site, the same resolutions and the same findings, whatever
 //! their order. The command line, the API server and the controllers all call these functions.
 
+mod airship;
+mod bmc;
 mod carried;
 mod check;
 mod clli;
@@ -21,6 +23,7 @@ mod names;
 mod network;
 mod networks;
 mod owned;
+mod pattern;
 mod placement;
 mod profiles;
 mod resolve;
@@ -28,10 +31,12 @@ mod rule;
 mod suggest;
 mod template;
 
+pub use airship::AirshipPlaces;
 pub use berth_placement::{Hosting, LabelChanges, Moves};
+pub use bmc::{BmcAddress, BmcAddressError, is_boot_mac, root_device_problem};
 pub use check::check;
 pub use clli::{Clli, ClliError, ClliForm, decode as decode_clli};
-pub use configs::{PoolRenderError, machine_configs, protected_labels, render_pool};
+pub use configs::{NameDoubt, PoolRenderError, machine_configs, name_doubts, protected_labels, render_pool};
 pub use filter::{FilterError, FilterItem, FilterJoin, FilterMistake, LabelJoin, NodeFilter};
 pub use lints::LINTS;
 pub use load::{has_errors, load, name_problem, to_airship};
@@ -41,7 +46,7 @@ pub use model::{
 };
 pub use names::{
     CLOUD_EGRESS, DYNAMIC_LABELS, EGRESS_ASSIGNABLE, FLAVOUR, IMPLICIT_VALUES, NODE_LABELS, OVN_HOST_CIDRS,
-    OVN_PRIMARY, OWNED_LABELS, POOL, REMOTE_WORKER, ROLE,
+    OVN_PRIMARY, OWNED_LABELS, POOL, REMOTE_WORKER, RESERVED_ONLY, ROLE,
 };
 pub use network::{
     Address, AddressRange, Addressing, Bmc, CloudEgress, Cluster, ClusterNetwork, HostNetwork, Interface, LoadBalancer,
@@ -49,6 +54,7 @@ pub use network::{
     RangeKind, Release, ReleaseError, RemoteSite,
 };
 pub use owned::{read_owned, write_owned};
+pub use pattern::Pattern;
 pub use placement::{
     EgressFindings, EgressIpDocument, IngressDocument, LiveTraffic, Placement, ROUTER_LABEL, egress_context, egress_ips,
 };

@@ -23,8 +23,8 @@ UNKNOWN_KIND Note "unknown-kind" "a document of a kind that Berth does not use"
 "Berth carries such documents along and ignores them: a site folder often holds more than labels and pools. If you
 meant one of Berth's kinds, compare the spelling of `apiVersion` and `kind` (or `schema`).
 
-Berth reads MachineConfigPool and MachineConfig (machineconfiguration.openshift.io/v1), LabelRule and Berth
-(berth.dev/v1alpha1), Node (v1), Cluster (berth.dev/v1alpha1), IngressController
+Berth reads MachineConfigPool, MachineConfig, KubeletConfig, ControllerConfig and OSImageStream
+(machineconfiguration.openshift.io/v1), LabelRule and Berth (berth.dev/v1alpha1), Node (v1), Cluster (berth.dev/v1alpha1), IngressController
 (operator.openshift.io/v1), EgressIP (k8s.ovn.org/v1), and drydock's Region, Rack, Network, HostProfile,
 HardwareProfile and BaremetalNode (drydock/KIND/v1). A kind of one envelope can be written in the other: schema `berth/LabelRule/v1` with `data`, or
 apiVersion berth.dev/v1alpha1 and kind `Rack` with `spec`.
@@ -68,6 +68,8 @@ INVALID_VALUE Error "invalid-value" "a value that the field does not allow"
 INVALID_NAME Error "invalid-name" "a name that Kubernetes would refuse"
 "Names of nodes, pools, rules and berths are DNS names: lower-case letters, digits, `-` and `.`, beginning and ending
 with a letter or digit, at most 253 characters. The API server refuses anything else.
+In Drydock's own documents profiles, hardware profiles, networks and racks may have any name; nodes may have capitals there, which a
+commit takes, but no node of such a name can be relabelled.
 "
 INVALID_LABEL_KEY Error "invalid-label-key" "a label key that Kubernetes would refuse"
 "A key is a name of at most 63 letters, digits, `-`, `_` and `.`, which begins and ends with a letter or digit. Before
@@ -77,6 +79,8 @@ keeps the kubelet from starting.
   labels:
     my role: \"\"           # wrong: a space
     example.com/role: \"\"  # right
+
+In Drydock's own documents a commit takes it with a warning; the nodes that use it cannot be relabelled.
 "
 INVALID_LABEL_VALUE Error "invalid-label-value" "a label value that Kubernetes would refuse"
 "A value is empty, or at most 63 letters, digits, `-`, `_` and `.`, beginning and ending with a letter or digit. This also
@@ -85,6 +89,8 @@ holds for values that a rule computes: they are checked for every node, here and
   labels:
     example.com/site: \"Atlanta, GA\"   # wrong: comma and space
     example.com/site: \"atlanta-ga\"    # right
+
+In Drydock's own documents a commit takes it with a warning; the nodes that use it cannot be relabelled.
 "
 UNQUOTED_VALUE Error "unquoted-value" "a label value that YAML does not read as a string"
 "Label values are strings. Without quotes YAML reads `true`, `yes` and `on` as booleans and `1` or `0644` as numbers, and
@@ -168,8 +174,9 @@ without them. The machine would then register in another pool and reboot. The fi
 "
 KUBELET_STOPPED Error "kubelet-stopped" "a machine config whose kubelet would not start"
 "A label in --node-labels that the kubelet refuses (a wrong key or value, or a kubernetes.io key it may not set) stops it for
-ever. Which keys are refused depends on the flavour: an OpenShift kubelet may set a few role labels, an upstream one none. Say
-which you run with the label berth.dev/flavour of a Region document, or with --flavour.
+ever. Which keys are refused depends on the flavour: an OpenShift kubelet may set a few role labels, an upstream one none.
+Objects of an OpenShift cluster show which it is; otherwise say it with the label berth.dev/flavour of a Region document, or
+with --flavour.
 "
 NODE_NOT_REGISTERED Error "node-not-registered" "a kubelet config that keeps nodes from registering"
 "With `registerNode: false` the kubelet runs and never creates its Node, so no label can be on it.
@@ -199,13 +206,18 @@ PROFILE_CYCLE Error "profile-cycle" "host profiles that inherit from each other 
 "
 UNKNOWN_RACK Error "unknown-rack" "a rack that no document describes"
 "A node is in a rack that has no Rack document. Its rack labels cannot be known. Add the document, or correct the name.
+Drydock looks no rack up. In its own documents the finding is a warning where a rack has nearly that name, and else a note.
 "
 UNKNOWN_HARDWARE_PROFILE Warning "unknown-hardware-profile" "a hardware profile that no document describes"
 "Drydock refuses to build a node whose hardware profile is missing. Labels do not depend on it, so this is a warning.
 "
-INVALID_PATTERN Error "invalid-pattern" "a name pattern that is no regular expression"
+INVALID_PATTERN Error "invalid-pattern" "a name pattern that is not a regular expression, or is too large"
 "Patterns are regular expressions (no look-around, no back-references). Berth anchors and groups each one, so
 `atl|nyc` matches exactly the names `atl` and `nyc`, and `worker-0` does not match `worker-01`.
+
+Patterns have a limit, so that a small document does not take much memory: 4096 bytes and 10000 states for each, 200000 states for
+all of a site. A letter or a class is a state, and `[a-z]{20}` is twenty. Where a site needs
+more, the rules with the longest patterns are rejected.
 "
 UNKNOWN_CAPTURE Error "unknown-capture" "a template names a capture that the pattern does not have"
 "`${name}` in a label value stands for a named capture of the rule's pattern, `(?<name>...)`. Every pattern of the rule has
@@ -307,6 +319,8 @@ DUPLICATE_BERTH Error "duplicate-berth" "two berths reserve the same node"
 UNKNOWN_NETWORK Error "unknown-network" "a network that no document describes"
 "An address, interface, rack or remote site names a network that is not among the documents. Add the Network, or correct the
 name. A site without any Network document is not checked.
+In Drydock's own documents it is an error for static addresses only, because Drydock looks up no others; else a warning where a
+network has nearly that name, or a note.
 "
 SEVERAL_CLUSTERS Error "several-clusters" "two Cluster documents in one site"
 "A site is one cluster: its VIPs, its pools and its nodes belong together. Keep another cluster's documents in another folder.
@@ -317,6 +331,8 @@ may overlap, for nothing routes between them; pod and service networks may overl
 
   cidr: 10.19.3.0/24    # one network
   cidr: 10.19.0.0/16    # another, which contains the first: wrong
+
+Drydock does not check it, so that it is a warning in Drydock's own documents.
 "
 UNUSABLE_ADDRESS Error "unusable-address" "an address that nothing can have"
 "The address is not in the network that it is said to be in, or it is the network's own or its broadcast address. Addresses are
@@ -329,6 +345,7 @@ and it changes. With a load balancer that you manage yourself, API and ingress m
 DUPLICATE_MAC Error "duplicate-mac" "one MAC address for two machines"
 "A MAC address says which machine is which: Ignition, network configuration and host inventory are found by it. Letter case does not
 matter. Most often a block was copied and not changed.
+Drydock does not check it, so that it is a warning in Drydock's own documents.
 "
 NODE_WITHOUT_ADDRESS Error "node-without-address" "a machine that is in no network"
 "The site describes networks, and the node document puts the machine in none of them (the network of its management controller does
@@ -356,6 +373,9 @@ on it. Keep user name and password in a Secret and name it in the document; chan
   bmc:
     address: redfish-virtualmedia+https://10.19.9.21/redfish/v1/Systems/1
     credentialsName: atlngamaw01-bmc
+
+Drydock needs `oob.credential`. Written in clear text in its own documents it is a warning, which stops no commit; substituted from a
+Passphrase it is in order.
 "
 INGRESS_SELECTOR Error "ingress-selector" "a node selector that the ingress operator refuses"
 "The operator turns nodePlacement.nodeSelector into a plain map of labels. matchLabels and `In` with one value can be turned; `In` with
@@ -401,6 +421,10 @@ apps.CLUSTER.BASE with the ingress VIP, so a shard's domain has to be beside it 
   domain: smyrna.apps.georgia.telco.example   # wrong: below
   domain: apps-smyrna.georgia.telco.example   # right: beside
 "
+INGRESS_DOMAIN_NAME Error "ingress-domain-name" "a domain that the API server rejects in an ingress controller"
+"A domain consists of lower-case letters, digits, `-` and `.`. It has at most 244 characters, each part at most 63, and
+`router-NAME.DOMAIN` at most 253.
+"
 INGRESS_OVERLAP Warning "ingress-overlap" "a route that several ingress controllers serve"
 "Nothing in their routeSelector and namespaceSelector keeps two controllers apart. The route is then served by both, also where only the
 shard was meant. Let the default controller leave out what the shard serves.
@@ -431,6 +455,13 @@ EGRESS_CONFLICT Error "egress-conflict" "an egress address that something else h
 "
 EGRESS_NO_NODE Error "egress-no-node" "an egress address that no node can host"
 "A node hosts an egress address if one of its networks contains it. None does, so that traffic keeps the node's own address.
+"
+EGRESS_UNKNOWN Note "egress-unknown" "an egress address of which nobody knows whether a node can host it"
+"A node hosts an egress address if one of its networks contains it. The documents have no nodes, or say nothing of their networks.
+Add networks and addresses to the documents, or read the nodes of the cluster:
+
+  oc get nodes -o yaml > nodes.yaml
+  berth egress plan -f site/ --nodes nodes.yaml
 "
 EGRESS_UNLABELLED Error "egress-unlabelled" "an egress address whose nodes are not labelled"
 "Only nodes with the label k8s.ovn.org/egress-assignable host egress addresses, and none of those in the address's network has it. `berth

@@ -8,6 +8,7 @@ mod berth;
 mod host;
 mod network;
 mod node;
+mod openshift;
 mod placement;
 mod policy;
 mod pool;
@@ -19,10 +20,13 @@ use berth_documents::{Diagnostic, Document, Envelope, Node, Severity, Sources, S
 
 pub use self::airship::to_airship;
 use crate::{
+    airship::{AirshipPlaces, follows_airship, hostname_problem},
     fields::Report,
     lints,
     model::{Name, Site, Spanned},
     names,
+    pattern::PatternBudget,
+    rule::Rule,
     suggest::nearest,
 };
 
@@ -32,6 +36,8 @@ enum Kind {
     MachineConfigPool,
     MachineConfig,
     KubeletConfig,
+    ControllerConfig,
+    OsImageStream,
     MachineConfiguration,
     LabelRule,
     Berth,
@@ -59,6 +65,8 @@ const KINDS: &[(Kind, &str, &str, &str)] = &[
     ),
     (Kind::MachineConfig, "MachineConfig", MACHINE_CONFIG_API, "berth"),
     (Kind::KubeletConfig, "KubeletConfig", MACHINE_CONFIG_API, "berth"),
+    (Kind::ControllerConfig, "ControllerConfig", MACHINE_CONFIG_API, "berth"),
+    (Kind::OsImageStream, "OSImageStream", MACHINE_CONFIG_API, "berth"),
     (
         Kind::MachineConfiguration,
         "MachineConfiguration",
@@ -120,16 +128,31 @@ const BERTH_API: &str = "berth.dev/v1alpha1";
 ///
 /// Documents with a `LayeringPolicy` among them are layered first.
 pub fn load(sources: &Sources, documents: &[Document]) -> (Site, Vec<Diagnostic>) {
+    let airship = AirshipPlaces::of(documents);
     let (documents, diagnostics) = berth_documents::layer(documents);
     let mut loader = Loader {
-        site: Site::default(),
-        report: Report { sources, diagnostics },
+        site: Site {
+            airship,
+            ..Site::default()
+        },
+        report: Report {
+            sources,
+            diagnostics,
+            airship: false,
+        },
         seen: HashMap::new(),
+        rules: Vec::new(),
     };
     for document in documents.iter() {
         loader.document(document);
     }
-    let Loader { mut site, report, .. } = loader;
+    let Loader {
+        mut site,
+        mut report,
+        rules,
+        ..
+    } = loader;
+    site.rules = read_rules(&rules, &mut report);
     site.rules
         .sort_by(|a, b| (a.priority, &a.name.value).cmp(&(b.priority, &b.name.value)));
     (site, report.diagnostics)
@@ -139,6 +162,57 @@ struct Loader<'a> {
     site: Site,
     report: Report<'a>,
     seen: HashMap<(Kind, Arc<str>), Span>,
+    rules: Vec<FoundRule<'a>>,
+}
+
+/// A rule whose reading waits until all are known.
+struct FoundRule<'a> {
+    object: Object<'a>,
+    /// How many findings there are before those about it.
+    findings: usize,
+}
+
+impl FoundRule<'_> {
+    /// How long its patterns are together.
+    fn pattern_bytes(&self) -> usize {
+        let patterns = self.object.body.and_then(|body| body.at(&["match", "namePatterns"]));
+        let patterns = patterns.and_then(Node::as_seq).unwrap_or_default();
+        patterns.iter().filter_map(Node::as_str).map(str::len).sum()
+    }
+}
+
+/// Reads the rules. Their patterns share one budget, so those with the shortest patterns go first, whatever the order of the
+/// documents is: where the budget does not suffice, the same rules are refused. The findings are in document order.
+fn read_rules(found: &[FoundRule<'_>], report: &mut Report<'_>) -> Vec<Rule> {
+    let mut order: Vec<usize> = (0..found.len()).collect();
+    order.sort_by_cached_key(|place| {
+        let rule = found.get(*place);
+        rule.map(|rule| (rule.pattern_bytes(), Arc::clone(&rule.object.name.value)))
+    });
+    let mut budget = PatternBudget::default();
+    let mut rules = Vec::with_capacity(found.len());
+    let mut findings: Vec<Vec<Diagnostic>> = found.iter().map(|_| Vec::new()).collect();
+    for place in order {
+        let (Some(rule), Some(findings)) = (found.get(place), findings.get_mut(place)) else {
+            continue;
+        };
+        let mut own = Report {
+            airship: false,
+            sources: report.sources,
+            diagnostics: Vec::new(),
+        };
+        rules.extend(rule::read(&rule.object, &mut budget, &mut own));
+        *findings = own.diagnostics;
+    }
+    let mut others = std::mem::take(&mut report.diagnostics).into_iter();
+    let mut before = 0;
+    for (rule, own) in found.iter().zip(findings) {
+        report.diagnostics.extend(others.by_ref().take(rule.findings - before));
+        report.diagnostics.extend(own);
+        before = rule.findings;
+    }
+    report.diagnostics.extend(others);
+    rules
 }
 
 /// What all readers get: the document's name and the parts that every kind has.
@@ -148,8 +222,8 @@ struct Object<'a> {
     body: Option<&'a Node>,
 }
 
-impl Loader<'_> {
-    fn document(&mut self, document: &Document) {
+impl<'a> Loader<'a> {
+    fn document(&mut self, document: &'a Document) {
         let Some(kind) = self.kind(document) else {
             return;
         };
@@ -168,14 +242,8 @@ impl Loader<'_> {
             return;
         }
         self.seen.insert((kind, name.value.clone()), span);
-        if let Some(problem) = name_problem(&name.value) {
-            let message = format!("`{}` is not a name: {problem}", name.value);
-            let mut diagnostic = Diagnostic::new(&lints::INVALID_NAME, span, message);
-            let lower = name.value.to_lowercase();
-            if name_problem(&lower).is_none() {
-                diagnostic = diagnostic.with_help(format!("write {lower}"));
-            }
-            self.report.push(diagnostic);
+        self.report.airship = follows_airship(document);
+        if !self.takes_name(kind, &name) {
             return;
         }
         if is_abstract(document) {
@@ -188,12 +256,20 @@ impl Loader<'_> {
             body: document.body(),
         };
         let (site, report) = (&mut self.site, &mut self.report);
+        if site.openshift.is_none() {
+            site.openshift = openshift::evidence(kind, &object);
+        }
         match kind {
             Kind::MachineConfigPool => site.pools.push(pool::read(&object, report)),
             Kind::MachineConfig => site.machine_configs.push(pool::read_machine_config(&object, report)),
             Kind::KubeletConfig => site.kubelet_configs.extend(pool::read_kubelet_config(&object, report)),
+            Kind::ControllerConfig => site.controller_config = pool::read_controller_config(&object, report),
+            Kind::OsImageStream => site.os_image_streams = pool::read_os_image_streams(&object, report),
             Kind::MachineConfiguration => site.disruption = policy::read(&object, report),
-            Kind::LabelRule => site.rules.extend(rule::read(&object, report)),
+            Kind::LabelRule => self.rules.push(FoundRule {
+                object,
+                findings: report.diagnostics.len(),
+            }),
             Kind::Berth => site.berths.push(berth::read(&object, report)),
             Kind::Node => site.observed.extend(node::read(&object, report)),
             Kind::Region => {
@@ -213,11 +289,35 @@ impl Loader<'_> {
         }
     }
 
+    /// Whether the document can be used under its name. What is wrong with the name is reported.
+    fn takes_name(&mut self, kind: Kind, name: &Name) -> bool {
+        let refused = if !self.report.airship {
+            name_problem(&name.value)
+        } else if kind == Kind::BaremetalNode {
+            hostname_problem(&name.value)
+        } else {
+            // Only documents refer to it.
+            return true;
+        };
+        if let Some(problem) = refused {
+            self.report.push(invalid_name(name, problem));
+            return false;
+        }
+        if let Some(problem) = name_problem(&name.value) {
+            self.report.push(invalid_name(name, problem));
+        }
+        true
+    }
+
     /// The fields around the body: a body under the wrong name would be lost without a word.
     fn outline(&mut self, kind: Kind, document: &Document) {
         // A cluster adds what it likes to a Node, and a document with both envelopes has been reported as such.
         let both = ["kind", "schema"].iter().all(|key| document.root.get(key).is_some());
-        if matches!(kind, Kind::Node | Kind::ClusterNetwork) || both {
+        let is_clusters = matches!(
+            kind,
+            Kind::Node | Kind::ClusterNetwork | Kind::ControllerConfig | Kind::OsImageStream
+        );
+        if is_clusters || both {
             return;
         }
         let (known, metadata, body): (&[&str], &[&str], &str) = match document.envelope {
@@ -257,7 +357,7 @@ impl Loader<'_> {
     /// document.
     fn own_names(&mut self, kind: Kind, document: &Document) {
         let known: &[&str] = match kind {
-            Kind::MachineConfigPool => &[names::NODE_LABELS, names::IMPLICIT_VALUES],
+            Kind::MachineConfigPool => &[names::NODE_LABELS, names::IMPLICIT_VALUES, names::RESERVED_ONLY],
             Kind::BaremetalNode => &[names::POOL],
             Kind::Region => &[names::FLAVOUR, names::DYNAMIC_LABELS],
             _ => &[],
@@ -354,6 +454,17 @@ fn misspelled(given: &str, span: Span) -> Diagnostic {
         span,
         format!("Berth does not know {given}, so the document is ignored"),
     )
+}
+
+/// The finding about a name that Kubernetes would refuse.
+pub(crate) fn invalid_name(name: &Name, problem: &str) -> Diagnostic {
+    let message = format!("`{}` is not a name: {problem}", name.value);
+    let diagnostic = Diagnostic::new(&lints::INVALID_NAME, name.span, message);
+    let lower = name.value.to_lowercase();
+    if name_problem(&lower).is_none() {
+        return diagnostic.with_help(format!("write {lower}"));
+    }
+    diagnostic
 }
 
 /// Abstract documents are only there for others to be layered on.

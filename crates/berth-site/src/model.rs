@@ -4,11 +4,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use berth_documents::{Node, Span};
+use berth_documents::{Diagnostic, Node, Span};
 use berth_labels::{Flavour, Inversion, LabelKey, LabelSelector, LabelValue};
-use berth_pools::UserPolicy;
+use berth_pools::{ControllerConfig, OsImageStreams, UserPolicy};
 
 use crate::{
+    airship::AirshipPlaces,
     network::{Addressing, Cluster, HostNetwork, Network, ObservedNetwork},
     placement::{EgressIpDocument, IngressDocument},
     rule::Rule,
@@ -55,6 +56,10 @@ pub struct Site {
     pub kubelet_configs: Vec<KubeletConfig>,
     /// The cluster's own policies for what a change needs, from a `MachineConfiguration`.
     pub disruption: UserPolicy,
+    /// What OpenShift's operator renders and serves with, where its object is among the documents.
+    pub controller_config: Option<ControllerConfig>,
+    /// The operating system's images by stream, where the cluster has streams.
+    pub os_image_streams: Option<OsImageStreams>,
     /// Label rules, weakest first: by priority, then by name.
     pub rules: Vec<Rule>,
     /// Berths.
@@ -67,6 +72,8 @@ pub struct Site {
     pub racks: Vec<Rack>,
     /// Whose rules hold, where a Region says so.
     pub flavour: Option<Spanned<Flavour>>,
+    /// The first document that only an OpenShift cluster has, in words.
+    pub openshift: Option<Spanned<String>>,
     /// Whether nodes get labels that say their rack, profiles and tags, where a Region says so.
     pub dynamic_labels: Option<bool>,
     /// Regions.
@@ -85,13 +92,39 @@ pub struct Site {
     pub egress_timeout: Option<u32>,
     /// Node objects as a cluster showed them.
     pub observed: Vec<ObservedNode>,
+    /// Where the documents are that follow Airship's rules.
+    pub airship: AirshipPlaces,
 }
 
 impl Site {
-    /// Whose kubelet and API server rules hold: what was asked for, else what a Region says, else upstream's.
+    /// Whose kubelet and API server rules hold: what was asked for, else what the documents say, else upstream's.
     pub fn flavour_for(&self, asked: Option<Flavour>) -> Flavour {
+        asked.or_else(|| self.declared_flavour()).unwrap_or_default()
+    }
+
+    /// Whose kubelet and API server rules hold by the documents: what a Region says, else OpenShift's where one of them is from
+    /// an OpenShift cluster.
+    pub fn declared_flavour(&self) -> Option<Flavour> {
         let declared = self.flavour.as_ref().map(|flavour| flavour.value);
-        asked.or(declared).unwrap_or_default()
+        declared.or_else(|| self.openshift.as_ref().map(|_| Flavour::Openshift))
+    }
+
+    /// The document that shows whose rules hold, where nobody said it: nothing when somebody did, or no document shows it.
+    pub fn flavour_reason(&self, asked: Option<Flavour>) -> Option<&str> {
+        let is_said = asked.is_some() || self.flavour.is_some();
+        let openshift = self.openshift.as_ref().filter(|_| !is_said)?;
+        Some(&openshift.value)
+    }
+
+    /// The site as it is declared: without live nodes, and without the state of Berths that were written down from a cluster.
+    #[must_use]
+    pub fn declared(mut self) -> Self {
+        self.observed.clear();
+        for berth in &mut self.berths {
+            berth.followed = None;
+            berth.written = None;
+        }
+        self
     }
 }
 
@@ -104,6 +137,8 @@ pub struct Pool {
     pub labels: BTreeMap<String, String>,
     /// Explicit labels, from the annotation `berth.dev/node-labels`.
     pub explicit: Vec<Declared>,
+    /// Only machines with a place in the pool may register with its labels: the annotation `berth.dev/reserved-only`.
+    pub reserved_only: bool,
     /// `spec.nodeSelector`.
     pub node_selector: Option<Spanned<LabelSelector>>,
     /// The selector is there but cannot be read, which has been reported.
@@ -114,6 +149,8 @@ pub struct Pool {
     pub machine_config_selector: Option<Spanned<LabelSelector>>,
     /// `spec.paused`.
     pub paused: bool,
+    /// `spec.osImageStream.name`.
+    pub os_image_stream: Option<String>,
     /// `spec.maxUnavailable`, as written.
     pub max_unavailable: Option<Spanned<IntOrString>>,
 }
@@ -189,8 +226,8 @@ pub struct Berth {
 pub struct WrittenLabels {
     /// `status.labels`.
     pub last: BTreeMap<String, String>,
-    /// `status.previousLabels`.
-    pub earlier: BTreeMap<String, String>,
+    /// `status.earlierLabels`.
+    pub earlier: BTreeMap<String, Vec<String>>,
     /// `status.removedLabels`: what an administrator removed on purpose.
     pub removed: BTreeMap<String, String>,
 }
@@ -239,6 +276,8 @@ pub struct HostData {
     pub tags: Vec<Spanned<String>>,
     /// `metadata.owner_data`: labels.
     pub owner_data: Vec<Declared>,
+    /// What `owner_data` says that cannot be a label, in a document that follows Airship's rules.
+    pub unusable: Vec<Diagnostic>,
     /// Interfaces, cards and the management controller.
     pub network: HostNetwork,
 }
@@ -276,6 +315,8 @@ pub struct Rack {
     pub local_networks: Vec<Name>,
     /// `metadata.owner_data`: labels of every node in the rack.
     pub owner_data: Vec<Declared>,
+    /// What it says that cannot be a label, in a document that follows Airship's rules.
+    pub unusable: Vec<Diagnostic>,
 }
 
 /// A Node object as a cluster showed it. Its labels are facts, not checked for syntax.

@@ -6,6 +6,9 @@ pub const NODE_LABELS: &str = "berth.dev/node-labels";
 /// Annotation of a pool: the value to use for each selector key that allows several, as `key=value` list.
 pub const IMPLICIT_VALUES: &str = "berth.dev/implicit-values";
 
+/// Annotation of a pool: whether only machines with a place in it may register with its labels, `true` or `false`.
+pub const RESERVED_ONLY: &str = "berth.dev/reserved-only";
+
 /// Label or annotation of a node document: the pool the machine is pinned to.
 pub const POOL: &str = "berth.dev/pool";
 
@@ -35,3 +38,9 @@ pub const REMOTE_WORKER: &str = "node.openshift.io/remote-worker";
 
 /// Label of the nodes that may host egress addresses; its value does not matter.
 pub const EGRESS_ASSIGNABLE: &str = "k8s.ovn.org/egress-assignable";
+
+/// Label of the pools that OpenShift's operator makes.
+pub(crate) const BUILT_IN: &str = "machineconfiguration.openshift.io/mco-built-in";
+
+/// Label that OpenShift's kubelet units give a node: its operating system.
+pub(crate) const OS_ID: &str = "node.openshift.io/os_id";

@@ -269,14 +269,16 @@ impl Cluster {
     /// registers with an empty `node.openshift.io/remote-worker`. OpenShift does so since 4.13, on bare metal, with the load
     /// balancer it manages itself. A cluster that does not say its release runs a current one.
     pub fn detects_remote_workers(&self) -> bool {
-        let recent = self
-            .release
-            .as_ref()
-            .is_none_or(|release| release.value >= Release { major: 4, minor: 13 });
-        recent
+        !self.is_before_remote_workers()
             && self.platform == Platform::BareMetal
             && self.load_balancer == LoadBalancer::ClusterManaged
             && self.vips().next().is_some()
+    }
+
+    /// Whether the release is older than the detection of remote workers and the affinity of routers against them.
+    pub fn is_before_remote_workers(&self) -> bool {
+        let release = self.release.as_ref().map(|release| release.value);
+        release.is_some_and(|release| release < Release::DETECTS_REMOTE)
     }
 
     /// A remote site by name.
@@ -292,6 +294,11 @@ pub struct Release {
     pub major: u16,
     /// The number after it.
     pub minor: u16,
+}
+
+impl Release {
+    /// The first release whose nodes find out by themselves that they are remote, and whose routers avoid them.
+    pub const DETECTS_REMOTE: Self = Self { major: 4, minor: 13 };
 }
 
 /// A text that is no release.

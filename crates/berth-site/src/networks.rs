@@ -42,6 +42,11 @@ impl<'a> Findings<'a> {
         self.diagnostics.push(diagnostic);
     }
 
+    /// A finding about something that Drydock does not refuse.
+    fn push_beyond(&mut self, diagnostic: Diagnostic) {
+        self.push(self.site.beyond_airship(diagnostic));
+    }
+
     fn clusters(&mut self) {
         let Some((first, others)) = self.site.clusters.split_first() else {
             return;
@@ -78,7 +83,13 @@ impl<'a> Findings<'a> {
                     .for_each(|name| self.reference(name));
             }
             let addressing = site.nodes.iter().flat_map(|node| &node.addressing);
-            addressing.for_each(|entry| self.reference(&entry.network));
+            for entry in addressing {
+                // Drydock, too, wants to know the network of an address; where DHCP gives it, it asks nobody.
+                match self.unknown(&entry.network) {
+                    Some((diagnostic, _)) if entry.address.value != Address::Dhcp => self.push(diagnostic),
+                    _ => self.reference(&entry.network),
+                }
+            }
             let racks = site.racks.iter().flat_map(|rack| &rack.local_networks);
             racks.for_each(|name| self.reference(name));
         }
@@ -93,16 +104,23 @@ impl<'a> Findings<'a> {
     }
 
     fn reference(&mut self, name: &Name) {
+        if let Some((diagnostic, is_close)) = self.unknown(name) {
+            self.push(self.site.unasked_reference(diagnostic, is_close));
+        }
+    }
+
+    /// The finding about a name that no network has, and whether one has nearly that name.
+    fn unknown(&self, name: &Name) -> Option<(Diagnostic, bool)> {
         if self.site.network(&name.value).is_some() {
-            return;
+            return None;
         }
         let message = format!("there is no network `{}`", name.value);
-        let mut diagnostic = Diagnostic::new(&lints::UNKNOWN_NETWORK, name.span, message);
+        let diagnostic = Diagnostic::new(&lints::UNKNOWN_NETWORK, name.span, message);
         let known = self.site.networks.iter().map(|network| &*network.name.value);
-        if let Some(near) = nearest(&name.value, known) {
-            diagnostic = diagnostic.with_help(format!("did you mean `{near}`?"));
-        }
-        self.push(diagnostic);
+        Some(match nearest(&name.value, known) {
+            Some(near) => (diagnostic.with_help(format!("did you mean `{near}`?")), true),
+            None => (diagnostic, false),
+        })
     }
 
     /// What a network says of itself has to lie in it.
@@ -125,12 +143,12 @@ impl<'a> Findings<'a> {
                 for end in [&range.start, &range.end] {
                     if !cidr.contains(&end.value) {
                         let message = format!("{} is not in network `{name}`, which is {cidr}", end.value);
-                        self.push(Diagnostic::new(&lints::UNUSABLE_ADDRESS, end.span, message));
+                        self.push_beyond(Diagnostic::new(&lints::UNUSABLE_ADDRESS, end.span, message));
                     }
                 }
                 if range.start.value > range.end.value {
                     let message = format!("the range ends at {} before it starts", range.end.value);
-                    self.push(Diagnostic::new(&lints::UNUSABLE_ADDRESS, range.end.span, message));
+                    self.push_beyond(Diagnostic::new(&lints::UNUSABLE_ADDRESS, range.end.span, message));
                 }
             }
         }
@@ -172,10 +190,9 @@ impl<'a> Findings<'a> {
                     continue;
                 }
                 let message = format!("{what} is {cidr}, which overlaps {other_cidr} of {other}");
-                self.diagnostics.push(
-                    Diagnostic::new(&lints::OVERLAPPING_NETWORKS, *span, message)
-                        .with_related(*other_span, format!("{other} is described here")),
-                );
+                let finding = Diagnostic::new(&lints::OVERLAPPING_NETWORKS, *span, message)
+                    .with_related(*other_span, format!("{other} is described here"));
+                self.diagnostics.push(self.site.beyond_airship(finding));
             }
         }
     }
@@ -218,25 +235,33 @@ impl<'a> Findings<'a> {
         let name = &machine.name.value;
         if machine.addresses.is_empty() && !self.site.networks.is_empty() {
             let message = format!("node `{name}` has no address in any network");
-            self.push(
-                Diagnostic::new(&lints::NODE_WITHOUT_ADDRESS, machine.name.span, message)
-                    .with_help("give it an entry in `addressing`: a network and an address, or `dhcp`"),
-            );
+            let finding = Diagnostic::new(&lints::NODE_WITHOUT_ADDRESS, machine.name.span, message)
+                .with_help("give it an entry in `addressing`: a network and an address, or `dhcp`");
+            // Drydock is content with the address of the management controller.
+            if machine.oob_address.is_some() {
+                self.push_beyond(finding);
+            } else {
+                self.push(finding);
+            }
         }
         for address in machine.addresses.iter().chain(&machine.oob_address) {
             let (Some(network), Some(value)) = (address.described, address.address.known()) else {
                 continue;
             };
-            let problem = match &network.cidr {
-                Some(cidr) if !cidr.value.contains(&value) => Some(format!(
+            let finding = |problem: String| {
+                let message = format!("the address {value} of node `{name}` is {problem}");
+                Diagnostic::new(&lints::UNUSABLE_ADDRESS, address.span, message)
+            };
+            match &network.cidr {
+                Some(cidr) if !cidr.value.contains(&value) => self.push(finding(format!(
                     "not in network `{}`, which is {}",
                     network.name.value, cidr.value
-                )),
-                _ => unusable(network, value),
-            };
-            if let Some(problem) = problem {
-                let message = format!("the address {value} of node `{name}` is {problem}");
-                self.push(Diagnostic::new(&lints::UNUSABLE_ADDRESS, address.span, message));
+                ))),
+                _ => {
+                    if let Some(problem) = unusable(network, value) {
+                        self.push_beyond(finding(problem));
+                    }
+                }
             }
         }
         self.remoteness(machine);
@@ -329,14 +354,18 @@ impl<'a> Findings<'a> {
             match seen.get(&key) {
                 // The same words at the same place are one statement, seen twice.
                 Some((_, first)) if *first == span => {}
-                Some((other, first)) => self.diagnostics.push(
-                    Diagnostic::new(
-                        &lints::DUPLICATE_ADDRESS,
-                        span,
-                        format!("{address} is the address of {what} and of {other}"),
-                    )
-                    .with_related(*first, format!("the address of {other}")),
-                ),
+                Some((other, first)) => {
+                    let message = format!("{address} is the address of {what} and of {other}");
+                    let finding = Diagnostic::new(&lints::DUPLICATE_ADDRESS, span, message)
+                        .with_related(*first, format!("the address of {other}"));
+                    // Drydock compares the addresses of nodes, and nothing else.
+                    let of_nodes = [&what, other].iter().all(|what| what.contains("node `"));
+                    self.diagnostics.push(if of_nodes {
+                        finding
+                    } else {
+                        self.site.beyond_airship(finding)
+                    });
+                }
                 None => {
                     seen.insert(key, (what, span));
                 }
@@ -368,14 +397,12 @@ impl<'a> Findings<'a> {
             match seen.get(&mac) {
                 // A machine boots from one of its own cards.
                 Some((other, _)) if *other == node => {}
-                Some((other, first)) => self.diagnostics.push(
-                    Diagnostic::new(
-                        &lints::DUPLICATE_MAC,
-                        span,
-                        format!("{mac} is the MAC address of node `{node}` and of node `{other}`"),
-                    )
-                    .with_related(*first, format!("the card of `{other}`")),
-                ),
+                Some((other, first)) => {
+                    let message = format!("{mac} is the MAC address of node `{node}` and of node `{other}`");
+                    let finding = Diagnostic::new(&lints::DUPLICATE_MAC, span, message)
+                        .with_related(*first, format!("the card of `{other}`"));
+                    self.diagnostics.push(self.site.beyond_airship(finding));
+                }
                 None => {
                     seen.insert(mac, (node, span));
                 }

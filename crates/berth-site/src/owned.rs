@@ -1,6 +1,6 @@
 //! The note on a Node that says which of its labels Berth set: one codec for all who read or write it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use berth_labels::narrowed;
 
@@ -47,11 +47,21 @@ impl Site {
             None => noted.unwrap_or_default(),
         }
     }
+
+    /// The keys that an administrator removed from a Node on purpose: they are not set again.
+    pub fn withheld_labels(&self, node: &ObservedNode) -> BTreeSet<String> {
+        let written = self.written(&node.name.value).into_iter();
+        written.flat_map(|written| written.removed.keys()).cloned().collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use berth_documents::DocumentSet;
+    use berth_labels::Flavour;
+
     use super::*;
+    use crate::{Placement, Resolver, load};
 
     fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         let pairs = pairs.iter();
@@ -69,5 +79,25 @@ mod tests {
         for garbage in ["", "{", "7", r#"{"a": 1}"#, "[1]"] {
             assert_eq!(read_owned(garbage, &live), None, "{garbage}");
         }
+    }
+
+    #[test]
+    fn what_was_removed_on_purpose_is_in_no_placement() {
+        let set = DocumentSet::from_iter([(
+            "site.yaml",
+            "apiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {name: w1}\nspec: {labels: {a: b, c: d}}\n\
+             status: {removedLabels: {a: b}}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: w1, labels: {x: z}}\n",
+        )]);
+        let labels = |site: &Site| {
+            let resolver = Resolver::new(site, Flavour::default());
+            let placement = Placement::new(&resolver, &resolver.resolve_all());
+            ["a", "c", "x"].map(|key| placement.nodes[0].labels.contains_key(key))
+        };
+        let mut site = load(&set.sources, &set.documents).0;
+        assert_eq!(labels(&site), [false, true, true]);
+        let observed = std::mem::take(&mut site.observed);
+        site = site.declared();
+        site.observed = observed;
+        assert_eq!(labels(&site), [true, true, true], "a declaration knows of no removal");
     }
 }

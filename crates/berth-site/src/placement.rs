@@ -3,7 +3,7 @@
 mod live;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     net::IpAddr,
     ops::Range,
 };
@@ -12,8 +12,8 @@ use berth_documents::{Diagnostic, Lint, SourceId, Span};
 use berth_labels::{ConflictPolicy, OwnershipDiff};
 use berth_placement::{
     EgressContext, EgressIp, EgressPlan, Hosting, IngressAnswer, IngressContext, IngressController, LabelChanges,
-    Moves, PlacementNode, Problem, ProblemKind, Taint, Traffic, check_backends, check_ingress, moves, plan_egress,
-    relabelled, stray_backends,
+    Moves, PlacementNode, PlacementProblem, ProblemKind, Taint, Traffic, check_backends, check_ingress,
+    default_replicas, moves, plan_egress, relabelled, stray_backends,
 };
 
 use berth_pools::Membership;
@@ -215,6 +215,14 @@ impl<'a> Placement<'a> {
         self.site
     }
 
+    /// Whether a label of a node is on its live Node and not Berth's: what the documents say of it is a conflict, which changes nothing.
+    pub fn is_foreign_label(&self, node: &str, key: &str, value: &str) -> bool {
+        let live = self.site.observed.iter().find(|live| &*live.name.value == node);
+        live.is_some_and(|live| {
+            live.labels.get(key).is_some_and(|own| own == value) && !self.site.owned_labels(live).contains_key(key)
+        })
+    }
+
     /// Checks the ingress controllers, each with its findings.
     pub fn ingress(&self) -> Vec<(IngressAnswer, Vec<Diagnostic>)> {
         let controllers: Vec<IngressController> = self
@@ -304,9 +312,18 @@ impl<'a> Placement<'a> {
 
     /// What of the cluster matters for routers.
     pub fn ingress_context(&self) -> IngressContext {
+        let of_role = |node: &&PlacementNode, role: &str| {
+            let key = format!("node-role.kubernetes.io/{role}");
+            node.labels.contains_key(&key)
+        };
+        let masters = self.nodes.iter().filter(|node| of_role(node, "master")).count();
+        let workers = self.nodes.iter().filter(|node| !of_role(node, "master")).count();
+        // Of a cluster without known nodes nobody can say.
+        let default_replicas = (!self.nodes.is_empty()).then(|| default_replicas(masters, workers));
         let Some(cluster) = self.site.cluster() else {
             return IngressContext {
                 host_network: true,
+                default_replicas,
                 ..IngressContext::default()
             };
         };
@@ -315,6 +332,8 @@ impl<'a> Placement<'a> {
             moves_vips: cluster.load_balancer == LoadBalancer::ClusterManaged,
             apps_domain: cluster.apps_domain(),
             host_network: matches!(cluster.platform, Platform::BareMetal | Platform::None),
+            default_replicas,
+            no_remote_affinity: cluster.is_before_remote_workers(),
         }
     }
 
@@ -371,7 +390,7 @@ impl IngressDocument {
         let spans = self.spans;
         let span = match kind {
             ProblemKind::IngressReplicas => spans.replicas.or(spans.selector),
-            ProblemKind::IngressDomain => spans.domain,
+            ProblemKind::IngressDomain | ProblemKind::IngressDomainName => spans.domain,
             ProblemKind::IngressPorts => spans.ports.or(spans.selector),
             ProblemKind::IngressOverlap | ProblemKind::IngressUnserved => spans.routes,
             _ => spans.selector,
@@ -473,7 +492,7 @@ fn span_in(source: SourceId, range: &Range<usize>) -> Span {
     Span::new(source, small(range.start), small(range.end))
 }
 
-fn finding(problem: &Problem, span: Span) -> Diagnostic {
+fn finding(problem: &PlacementProblem, span: Span) -> Diagnostic {
     let diagnostic = Diagnostic::new(lint(problem.kind), span, problem.message.clone());
     match &problem.help {
         Some(help) => diagnostic.with_help(help.clone()),
@@ -491,12 +510,14 @@ fn lint(kind: ProblemKind) -> &'static Lint {
         ProblemKind::IngressTaint => &lints::INGRESS_TAINT,
         ProblemKind::IngressPorts => &lints::INGRESS_PORTS,
         ProblemKind::IngressDomain => &lints::INGRESS_DOMAIN,
+        ProblemKind::IngressDomainName => &lints::INGRESS_DOMAIN_NAME,
         ProblemKind::IngressOverlap => &lints::INGRESS_OVERLAP,
         ProblemKind::IngressUnserved => &lints::INGRESS_UNSERVED,
         ProblemKind::IngressBackends => &lints::INGRESS_BACKENDS,
         ProblemKind::EgressAddress => &lints::EGRESS_ADDRESS,
         ProblemKind::EgressConflict => &lints::EGRESS_CONFLICT,
         ProblemKind::EgressNoNode => &lints::EGRESS_NO_NODE,
+        ProblemKind::EgressUnknown => &lints::EGRESS_UNKNOWN,
         ProblemKind::EgressUnlabelled => &lints::EGRESS_UNLABELLED,
         ProblemKind::EgressUnplaced => &lints::EGRESS_UNPLACED,
         ProblemKind::EgressGreedy => &lints::EGRESS_GREEDY,
@@ -511,6 +532,6 @@ fn lint(kind: ProblemKind) -> &'static Lint {
 /// The labels of a live node once the site is applied.
 fn labels_after(site: &Site, node: &ObservedNode, resolution: &Resolution) -> BTreeMap<String, String> {
     let declared = resolution.label_set();
-    let (owned, withheld) = (site.owned_labels(node), BTreeSet::new());
+    let (owned, withheld) = (site.owned_labels(node), site.withheld_labels(node));
     OwnershipDiff::compute(&declared, &owned, &node.labels, ConflictPolicy::default(), &withheld).apply_to(&node.labels)
 }

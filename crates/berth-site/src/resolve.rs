@@ -10,7 +10,7 @@ mod pool;
 mod pool_labels;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
     thread,
 };
@@ -21,6 +21,7 @@ use berth_pools::{Membership, MembershipError, NodeLabelView, Placement};
 
 use crate::{
     lints,
+    load::{invalid_name, name_problem},
     model::{Declared, Name, Site},
     profiles::{Chain, Chains},
     rule::NodeFacts,
@@ -218,6 +219,8 @@ pub struct Resolver<'a> {
     membership: Membership,
     pools: HashMap<&'a str, usize>,
     racks: HashMap<&'a str, usize>,
+    /// Racks that no document describes, and that documents with Airship's rules name: Drydock looks none up.
+    named_racks: HashSet<&'a str>,
     chains: Chains<'a>,
     patterns: PatternIndex,
     subjects: Vec<Subject>,
@@ -240,6 +243,7 @@ impl<'a> Resolver<'a> {
             })),
             pools: index(site.pools.iter().map(|pool| &pool.name)),
             racks: index(site.racks.iter().map(|rack| &rack.name)),
+            named_racks: named_racks(site),
             chains: Chains::new(site),
             patterns: PatternIndex::new(site),
             subjects,
@@ -290,7 +294,9 @@ impl<'a> Resolver<'a> {
     }
 
     pub(crate) fn unknown_rack(&self, name: &Name) -> Diagnostic {
-        Self::unknown(&lints::UNKNOWN_RACK, "rack", name, &self.racks)
+        let diagnostic = Self::unknown(&lints::UNKNOWN_RACK, "rack", name, &self.racks);
+        let is_close = nearest(&name.value, self.racks.keys().copied()).is_some();
+        self.site.unasked_reference(diagnostic, is_close)
     }
 
     pub(crate) fn has_pool(&self, name: &str) -> bool {
@@ -298,7 +304,7 @@ impl<'a> Resolver<'a> {
     }
 
     pub(crate) fn has_rack(&self, name: &str) -> bool {
-        self.racks.contains_key(name)
+        self.racks.contains_key(name) || self.named_racks.contains(name)
     }
 
     fn unknown(
@@ -320,9 +326,13 @@ impl<'a> Resolver<'a> {
 
     /// Resolves every node, by name. Large sites are shared among the machine's cores; the answer is the same.
     pub fn resolve_all(&self) -> Vec<Resolution> {
+        let resolve = |subjects: &[Subject]| -> Vec<Resolution> { subjects.iter().map(|s| self.resolve(s)).collect() };
+        if self.subjects.len() <= NODES_PER_THREAD {
+            // To count the cores takes longer than a small site: the limits of the process are in several files.
+            return resolve(&self.subjects);
+        }
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let share = self.subjects.len().div_ceil(cores).max(NODES_PER_THREAD);
-        let resolve = |subjects: &[Subject]| -> Vec<Resolution> { subjects.iter().map(|s| self.resolve(s)).collect() };
         let mut shares = self.subjects.chunks(share);
         let (Some(first), rest) = (shares.next(), shares) else {
             return Vec::new();
@@ -343,10 +353,7 @@ impl<'a> Resolver<'a> {
         let host = self.host(subject, &mut diagnostics);
         let facts = NodeFacts {
             name: &subject.name,
-            rack: host
-                .rack
-                .and_then(|index| self.site.racks.get(index))
-                .map(|rack| rack.name.value.as_ref()),
+            rack: host.rack_name,
             profile: host
                 .chain
                 .profiles
@@ -410,7 +417,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn host(&self, subject: &Subject, diagnostics: &mut Vec<Diagnostic>) -> Host {
+    fn host(&self, subject: &Subject, diagnostics: &mut Vec<Diagnostic>) -> Host<'a> {
         let Some(node) = subject.node.and_then(|index| self.site.nodes.get(index)) else {
             return Host::default();
         };
@@ -423,23 +430,34 @@ impl<'a> Resolver<'a> {
             }
         };
         diagnostics.extend(chain.broken.clone());
+        if let Some(problem) = name_problem(&node.name.value) {
+            diagnostics.push(invalid_name(&node.name, problem));
+        }
+        let profiles = chain.profiles.iter().filter_map(|index| self.site.profiles.get(*index));
+        let sources = profiles.map(|profile| &profile.data).chain([&node.data]);
+        diagnostics.extend(sources.flat_map(|data| data.unusable.iter().cloned()));
         let inherited = chain
             .profiles
             .iter()
             .rev()
             .filter_map(|index| self.site.profiles.get(*index)?.data.rack.as_ref());
         let rack = node.data.rack.as_ref().into_iter().chain(inherited).next();
-        let rack = rack.and_then(|name| {
-            let found = self.racks.get(name.value.as_ref()).copied();
-            if found.is_none() {
-                diagnostics.push(self.unknown_rack(name));
-            }
-            found
-        });
-        Host { chain, rack }
+        let found = rack.and_then(|name| self.racks.get(name.value.as_ref()).copied());
+        if let Some(name) = rack.filter(|_| found.is_none()) {
+            diagnostics.push(self.unknown_rack(name));
+        }
+        let document = found.and_then(|index| self.site.racks.get(index));
+        diagnostics.extend(document.iter().flat_map(|rack| rack.unusable.iter().cloned()));
+        // A rack that is not described stands for nothing, except where nobody asks for its description.
+        let rack_name = rack.map(|name| name.value.as_ref()).filter(|name| self.has_rack(name));
+        Host {
+            chain,
+            rack: found,
+            rack_name,
+        }
     }
 
-    fn host_candidates(&self, subject: &Subject, host: &Host) -> Vec<Candidate> {
+    fn host_candidates(&self, subject: &Subject, host: &Host<'_>) -> Vec<Candidate> {
         let mut candidates = Vec::with_capacity(16);
         if let Some((index, rack)) = host.rack.and_then(|index| Some((index, self.site.racks.get(index)?))) {
             push(
@@ -549,9 +567,22 @@ impl<'a> Resolver<'a> {
 
 /// What a node's document says about the host, followed through its references.
 #[derive(Debug, Default)]
-struct Host {
+struct Host<'a> {
     chain: Chain,
+    /// The document of its rack.
     rack: Option<usize>,
+    rack_name: Option<&'a str>,
+}
+
+/// The racks that documents with Airship's rules name.
+fn named_racks(site: &Site) -> HashSet<&str> {
+    let hosts = site.nodes.iter().map(|node| &node.data);
+    let hosts = hosts.chain(site.profiles.iter().map(|profile| &profile.data));
+    hosts
+        .filter_map(|data| data.rack.as_ref())
+        .filter(|rack| site.is_airship(rack.span))
+        .map(|rack| rack.value.as_ref())
+        .collect()
 }
 
 fn push(candidates: &mut Vec<Candidate>, rank: Rank, source: Source, declared: &[Declared]) {

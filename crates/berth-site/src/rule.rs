@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use berth_documents::{Diagnostic, Span};
 use berth_labels::{LabelKey, LabelValue};
-use regex::Regex;
 
 use crate::{
     clli::{self, Clli},
     lints,
     model::{Name, Spanned},
+    pattern::{Captures, Pattern},
     suggest::nearest,
     template::{ClliPart, Expression, Filter, NodeFact, Template, Variable},
 };
@@ -51,7 +51,7 @@ pub enum AtAdmission {
 #[derive(Debug, Default)]
 pub struct Match {
     /// Patterns for the whole name, or the whole first DNS label of it.
-    pub patterns: Vec<Spanned<Regex>>,
+    pub patterns: Vec<Spanned<Pattern>>,
     /// What the patterns are held against.
     pub scope: NameScope,
     /// Pools.
@@ -172,7 +172,7 @@ impl Rule {
 struct Values<'a> {
     rule: &'a Rule,
     facts: NodeFacts<'a>,
-    captures: Option<regex::Captures<'a>>,
+    captures: Option<Captures<'a>>,
     clli: Option<Result<(String, Decoded), clli::ClliError>>,
 }
 
@@ -209,8 +209,8 @@ impl<'a> Values<'a> {
                 ClliInput::Hostname => facts.hostname(),
                 ClliInput::Capture(name) => captures
                     .as_ref()
-                    .and_then(|captures| captures.name(name))
-                    .map_or("", |text| text.as_str()),
+                    .and_then(|captures| captures.get(name))
+                    .unwrap_or_default(),
             };
             clli::decode(code).map(|clli| (code.to_owned(), Decoded::from(clli)))
         });
@@ -265,8 +265,9 @@ impl<'a> Values<'a> {
             Variable::Capture(name) => Ok(self
                 .captures
                 .as_ref()
-                .and_then(|captures| captures.name(name))
-                .map_or_else(String::new, |text| text.as_str().to_owned())),
+                .and_then(|captures| captures.get(name))
+                .unwrap_or_default()
+                .to_owned()),
             Variable::Node(NodeFact::Name) => Ok(self.facts.name.to_owned()),
             Variable::Node(NodeFact::Hostname) => Ok(self.facts.hostname().to_owned()),
             Variable::Node(NodeFact::Rack) => self.facts.rack.map(str::to_owned).ok_or_else(|| missing("rack")),

@@ -8,8 +8,7 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     let allowed = allowed(given);
     known
         .into_iter()
-        .map(|name| (distance(given, name), name))
-        .filter(|(edits, _)| *edits <= allowed)
+        .filter_map(|name| Some((distance(given, name, allowed)?, name)))
         .min()
         .map(|(_, name)| name)
 }
@@ -19,9 +18,9 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 pub fn close_matches<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let allowed = allowed(typed);
     let close = |name: &'a str| {
-        let edits = distance(typed, name);
         let contained = typed.len() >= 3 && name.contains(typed);
-        (edits <= allowed || contained).then_some((edits, name))
+        let most = if contained { usize::MAX } else { allowed };
+        Some((distance(typed, name, most)?, name))
     };
     let mut matches: Vec<(usize, &str)> = known.into_iter().filter_map(close).collect();
     matches.sort_unstable();
@@ -35,10 +34,14 @@ fn allowed(given: &str) -> usize {
 }
 
 /// Edits between two words: letters inserted, left out, replaced or swapped with their neighbour. Letter case is ignored,
-/// for a wrong case is the commonest slip of all.
-fn distance(left: &str, right: &str) -> usize {
+/// for a wrong case is the commonest slip of all. Words that are more than `most` edits apart are given up as soon as that is
+/// clear, because long ones would take the square of their length.
+fn distance(left: &str, right: &str, most: usize) -> Option<usize> {
     let left: Vec<char> = left.chars().flat_map(char::to_lowercase).collect();
     let right: Vec<char> = right.chars().flat_map(char::to_lowercase).collect();
+    if left.len().abs_diff(right.len()) > most {
+        return None;
+    }
     let mut rows: [Vec<usize>; 3] = [Vec::new(), Vec::new(), (0..=right.len()).collect()];
     for (i, a) in left.iter().enumerate() {
         rows.rotate_left(1);
@@ -56,9 +59,12 @@ fn distance(left: &str, right: &str) -> usize {
             }
             row.push(best);
         }
+        if above.iter().chain(row.iter()).all(|edits| *edits > most) {
+            return None;
+        }
     }
     let [_, _, last] = rows;
-    last.last().copied().unwrap_or_default()
+    last.last().copied().filter(|edits| *edits <= most)
 }
 
 #[cfg(test)]
@@ -75,7 +81,11 @@ mod tests {
             ("kitten", "sitting", 3),
             ("Infra", "infra", 0),
         ] {
-            assert_eq!(distance(a, b), expected, "{a} {b}");
+            assert_eq!(distance(a, b, usize::MAX), Some(expected), "{a} {b}");
+            assert_eq!(distance(a, b, expected), Some(expected), "{a} {b}");
+            if expected > 0 {
+                assert_eq!(distance(a, b, expected - 1), None, "{a} {b}");
+            }
         }
     }
 

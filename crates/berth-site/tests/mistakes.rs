@@ -129,7 +129,7 @@ fn findings(mistake: &Mistake) -> Vec<String> {
 fn line(sources: &Sources, diagnostic: &Diagnostic) -> String {
     let (severity, code) = (diagnostic.severity(), diagnostic.code());
     match diagnostic.span.map(|span| sources.location(span)) {
-        Some(at) => format!("{severity} {code} {}:{}", at.line, at.column),
+        Some(at) => format!("{severity} {code} {}:{}", at.line().unwrap(), at.column().unwrap()),
         None => format!("{severity} {code} nowhere"),
     }
 }

@@ -1,6 +1,7 @@
 //! Actions: what users ask for, how far it is on each node, and who asked what of it.
 
 mod id;
+mod labels;
 mod state;
 
 use serde_json::Value;
@@ -8,6 +9,7 @@ use serde_json::Value;
 use crate::{body, error::Error, names};
 
 pub use id::{ActionId, ActionIdError};
+pub use labels::{GivenLabels, LabelMemory};
 pub use state::{ActionState, Command, SubtaskState, UnknownCommand};
 
 /// From which door an action came, and where it is listed.
@@ -240,6 +242,8 @@ pub struct Finished {
     pub success: bool,
     /// What came of it.
     pub outcome: Value,
+    /// What it did to the labels of the node. It is remembered with the result, and longer than the action.
+    pub labels: LabelMemory,
 }
 
 /// What results did.

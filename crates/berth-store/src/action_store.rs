@@ -1,6 +1,6 @@
 //! The trait of stores that keep actions.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     action::{
         Action, ActionId, ActionPage, ActionValidation, AuditEntry, Begin, Claim, Command, Finished, Finishing,
-        NewAction, NewNote, Note, Subtask, SubtaskPage,
+        GivenLabels, LabelMemory, NewAction, NewNote, Note, Subtask, SubtaskPage,
     },
     error::Error,
     store::Store,
@@ -80,8 +80,17 @@ pub trait ActionStore: fmt::Debug + Send + Sync {
     /// not wait for its own leases to end.
     async fn give_back(&self, owner: &str, now: i64) -> Result<u64, Error>;
 
-    /// Files results. With its last node an action ends.
+    /// Files results. With its last node an action ends. What those that are taken did to labels is remembered with them.
     async fn finish(&self, results: &[Finished], now: i64) -> Result<Finishing, Error>;
+
+    /// The labels that one node, or every node, has or may have by actions. They outlive the actions.
+    async fn given_labels(&self, node: Option<&str>) -> Result<BTreeMap<String, GivenLabels>, Error>;
+
+    /// Remembers what was done to the labels of a node outside of an action.
+    ///
+    /// # Errors
+    /// [`Error::Name`] for what cannot be stored.
+    async fn remember_labels(&self, node: &str, done: &LabelMemory) -> Result<(), Error>;
 
     /// Writes notes.
     ///

@@ -20,7 +20,7 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
     /// What is wrong; empty when nothing is.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Damage>,
     /// How many revisions were looked at.
     pub revisions: u64,
     /// How many stored documents were looked at, those that several revisions share counted once.
@@ -31,14 +31,14 @@ pub struct CheckReport {
 
 /// Something that is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Problem {
+pub struct Damage {
     /// Where, such as `revision 7` or `body 12`.
     pub place: String,
     /// What.
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for Damage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.place, self.message)
     }
@@ -103,7 +103,7 @@ impl Checker {
     }
 
     pub(crate) fn problem(&mut self, place: impl Into<String>, message: impl Into<String>) {
-        self.report.problems.push(Problem {
+        self.report.problems.push(Damage {
             place: place.into(),
             message: message.into(),
         });

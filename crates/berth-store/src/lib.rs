@@ -37,11 +37,12 @@ mod store;
 
 pub use action::{
     Action, ActionId, ActionIdError, ActionPage, ActionState, ActionValidation, AuditEntry, Begin, Claim, Command,
-    Counts, Finished, Finishing, NewAction, NewNote, Note, Origin, Subtask, SubtaskPage, SubtaskState, UnknownCommand,
+    Counts, Finished, Finishing, GivenLabels, LabelMemory, NewAction, NewNote, Note, Origin, Subtask, SubtaskPage,
+    SubtaskState, UnknownCommand,
 };
 pub use action_store::{ActionStore, Database};
 pub use body::Digest;
-pub use check::{CheckReport, Problem};
+pub use check::{CheckReport, Damage};
 pub use document::StoredDocument;
 pub use error::{Conflict, Error};
 pub use memory::MemoryStore;

@@ -282,12 +282,9 @@ impl Store for MemoryStore {
     }
 
     async fn revisions(&self, filter: &RevisionFilter) -> Result<Vec<Revision>, Error> {
-        let wanted = |revision: &Revision| {
-            filter.tags.is_empty() || filter.tags.iter().any(|tag| revision.tags.contains_key(tag))
-        };
         let state = self.state();
         let revisions = state.snapshots.iter().map(|snapshot| &snapshot.revision);
-        Ok(revisions.filter(|revision| wanted(revision)).cloned().collect())
+        Ok(revisions.filter(|revision| filter.admits(revision)).cloned().collect())
     }
 
     async fn revision(&self, id: u64) -> Result<Revision, Error> {

@@ -67,6 +67,12 @@ pub struct RevisionFilter {
     pub tags: Vec<String>,
 }
 
+impl RevisionFilter {
+    pub(crate) fn admits(&self, revision: &Revision) -> bool {
+        self.tags.is_empty() || self.tags.iter().any(|tag| revision.tags.contains_key(tag))
+    }
+}
+
 /// What a write did, or would do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PutResult {

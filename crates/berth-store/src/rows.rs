@@ -13,6 +13,14 @@ use crate::{
     sealing::{KeyId, Opened, SealingKeys},
 };
 
+/// The beginning of the statements that read versions: the columns of a [`VersionRow`], in the order in which they are read.
+macro_rules! version_columns {
+    () => {
+        "SELECT v.id, v.schema, v.layer, v.name, v.bucket, v.revision, v.valid_from, d.digest, m.digest, d.sealed_with"
+    };
+}
+pub(crate) use version_columns;
+
 /// A row of `versions` without its bodies.
 #[derive(Clone, Debug)]
 pub(crate) struct VersionRow {
@@ -73,8 +81,13 @@ pub(crate) fn number(column: i64) -> Result<u64, Error> {
 }
 
 /// The number of a revision for a column. Numbers too large for it belong to no revision.
-pub(crate) fn column(revision: u64) -> Result<i64, Error> {
+pub(crate) fn revision_column(revision: u64) -> Result<i64, Error> {
     i64::try_from(revision).map_err(|_| Error::RevisionNotFound { revision })
+}
+
+/// A column that is not as the schema has it.
+pub(crate) fn column(error: sqlx::Error) -> Error {
+    Error::database("reading a column")(error)
 }
 
 /// JSON out of a column.

@@ -10,42 +10,36 @@
 )]
 #[path = "action_sql/store.rs"]
 mod actions;
-mod attached;
+#[expect(clippy::duplicate_mod, reason = "the same for the statements about documents")]
+#[path = "document_sql/store.rs"]
+mod documents;
 mod keeping;
 mod migrations;
 
 use std::{
-    collections::BTreeMap,
     fs::OpenOptions,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
-use async_trait::async_trait;
-use berth_documents::deckhand::{DeckhandDocument, Identity, RedactionKey};
 use serde_json::Value;
 use sqlx::{
-    QueryBuilder, Row as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
+    QueryBuilder, Sqlite, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous},
 };
 use tokio::time::sleep;
 
 use crate::{
-    body::Digest,
-    check::CheckReport,
-    document::StoredDocument,
-    error::{Conflict, Error},
-    plan::{self, Plan},
+    check::Checker,
+    error::Error,
+    plan::Plan,
     ranges,
-    revision::{PutResult, Revision, RevisionFilter, StagedVersions, ValidationRecord, Write},
-    rows::{self, DocumentRow, VersionRow},
+    rows::{self, version_columns},
     sealing::{KeyId, SealingKeys},
-    store::Store,
 };
 
-// The names under which the statements about actions know this back end.
+// The names under which the shared statements know this back end.
 use Sqlite as Db;
 use SqliteConnection as Connection;
 use SqliteRow as DatabaseRow;
@@ -135,30 +129,17 @@ impl SqliteStore {
         self.readers.begin().await.map_err(Error::database(doing))
     }
 
-    /// Writes a plan down, or only says what it would do.
-    async fn apply(
-        &self,
-        mut transaction: Transaction<'static, Sqlite>,
-        plan: Plan,
-        write: Write,
-    ) -> Result<PutResult, Error> {
-        let result = PutResult {
-            revision: Some(Revision {
-                id: rows::number(plan.revision)?,
-                created_at: write.now,
-                tags: BTreeMap::new(),
-                buckets: plan.buckets.clone(),
-            }),
-            changes: plan.changes.clone(),
-        };
-        if !write.dry_run {
-            let doing = "writing a revision";
-            insert(&mut transaction, &plan, write.now)
-                .await
-                .map_err(Error::database(doing))?;
-            transaction.commit().await.map_err(Error::database(doing))?;
-        }
-        Ok(result)
+    /// What the file itself has wrong.
+    async fn check_engine(&self, connection: &mut SqliteConnection, checker: &mut Checker) -> Result<(), Error> {
+        keeping::check(connection, checker).await
+    }
+
+    async fn copy_to(&self, to: &Path) -> Result<(), Error> {
+        keeping::backup(&connection(&self.path), to).await
+    }
+
+    async fn vacuum(&self) -> Result<(), Error> {
+        keeping::compact(&self.writer).await
     }
 }
 
@@ -200,174 +181,14 @@ fn connection(path: &Path) -> SqliteConnectOptions {
         .optimize_on_close(false, None)
 }
 
-#[async_trait]
-impl Store for SqliteStore {
-    fn redaction_key(&self) -> RedactionKey {
-        self.keys.redaction_key()
-    }
-
-    async fn put_bucket(
-        &self,
-        bucket: &str,
-        documents: &[Arc<DeckhandDocument>],
-        write: Write,
-    ) -> Result<PutResult, Error> {
-        plan::check_request(bucket, documents)?;
-        let mut transaction = self.write("writing a bucket").await?;
-        let latest = latest(&mut transaction).await?;
-        check_base(latest, write)?;
-        let live = versions(&mut transaction, latest, latest).await?;
-        match plan::put(&live, latest, bucket, documents, &self.keys)? {
-            Some(plan) => self.apply(transaction, plan, write).await,
-            None => Ok(PutResult {
-                revision: None,
-                changes: BTreeMap::new(),
-            }),
-        }
-    }
-
-    async fn rollback(&self, to: u64, write: Write) -> Result<PutResult, Error> {
-        let target = rows::column(to)?;
-        let mut transaction = self.write("rolling back").await?;
-        let latest = latest(&mut transaction).await?;
-        check_base(latest, write)?;
-        if target > latest {
-            return Err(Error::RevisionNotFound { revision: to });
-        }
-        let live = versions(&mut transaction, latest, latest).await?;
-        let wanted = versions(&mut transaction, target, latest).await?;
-        self.apply(transaction, plan::rollback(&live, latest, &wanted, target), write)
-            .await
-    }
-
-    async fn delete_all(&self) -> Result<(), Error> {
-        let doing = "deleting all revisions";
-        let mut transaction = self.write(doing).await?;
-        sqlx::raw_sql(
-            "DELETE FROM validations; DELETE FROM tags; DELETE FROM versions; DELETE FROM bodies; DELETE FROM revisions;",
-        )
-        .execute(&mut *transaction)
-        .await
-        .map_err(Error::database(doing))?;
-        transaction.commit().await.map_err(Error::database(doing))
-    }
-
-    async fn latest(&self) -> Result<u64, Error> {
-        let mut transaction = self.read("reading revisions").await?;
-        rows::number(latest(&mut transaction).await?)
-    }
-
-    async fn revisions(&self, filter: &RevisionFilter) -> Result<Vec<Revision>, Error> {
-        let mut transaction = self.read("reading revisions").await?;
-        attached::revisions(&mut transaction, filter).await
-    }
-
-    async fn revision(&self, id: u64) -> Result<Revision, Error> {
-        let mut transaction = self.read("reading a revision").await?;
-        attached::revision(&mut transaction, id).await
-    }
-
-    async fn documents(&self, revision: u64) -> Result<Vec<StoredDocument>, Error> {
-        let target = rows::column(revision)?;
-        let mut transaction = self.read("reading documents").await?;
-        let latest = latest(&mut transaction).await?;
-        if target > latest {
-            return Err(Error::RevisionNotFound { revision });
-        }
-        let found = documents(&mut transaction, target, latest).await?;
-        drop(transaction);
-        rows::documents(found, &self.keys)
-    }
-
-    async fn put_tag(&self, revision: u64, tag: &str, data: &Value) -> Result<(), Error> {
-        attached::put_tag(self.write("setting a tag").await?, revision, tag, data).await
-    }
-
-    async fn tag(&self, revision: u64, tag: &str) -> Result<Value, Error> {
-        self.tags(revision)
-            .await?
-            .remove(tag)
-            .ok_or_else(|| Error::TagNotFound {
-                revision,
-                tag: tag.to_owned(),
-            })
-    }
-
-    async fn tags(&self, revision: u64) -> Result<BTreeMap<String, Value>, Error> {
-        Ok(self.revision(revision).await?.tags)
-    }
-
-    async fn delete_tag(&self, revision: u64, tag: &str) -> Result<(), Error> {
-        attached::delete_tag(self.write("deleting a tag").await?, revision, tag).await
-    }
-
-    async fn delete_tags(&self, revision: u64) -> Result<(), Error> {
-        attached::delete_tags(self.write("deleting tags").await?, revision).await
-    }
-
-    async fn add_validation(
-        &self,
-        revision: u64,
-        name: &str,
-        report: &Value,
-        now: i64,
-    ) -> Result<ValidationRecord, Error> {
-        attached::add_validation(self.write("filing a validation").await?, revision, name, report, now).await
-    }
-
-    async fn validations(&self, revision: u64) -> Result<Vec<ValidationRecord>, Error> {
-        let mut transaction = self.read("reading validations").await?;
-        attached::validations(&mut transaction, revision).await
-    }
-
-    async fn staged(&self) -> Result<StagedVersions, Error> {
-        let mut transaction = self.read("reading tags").await?;
-        attached::staged(&mut transaction).await
-    }
-
-    async fn acquire_lock(&self, name: &str, owner: &str, now: i64, expires_at: i64) -> Result<(), Error> {
-        attached::acquire_lock(self.write("taking a lock").await?, name, owner, now, expires_at).await
-    }
-
-    async fn release_lock(&self, name: &str, owner: &str) -> Result<bool, Error> {
-        attached::release_lock(self.write("giving a lock back").await?, name, owner).await
-    }
-
-    async fn check(&self) -> Result<CheckReport, Error> {
-        let mut transaction = self.read("checking").await?;
-        keeping::check(&mut transaction, self.keys.clone()).await
-    }
-
-    async fn backup(&self, to: &Path) -> Result<(), Error> {
-        keeping::backup(&connection(&self.path), to).await
-    }
-
-    async fn compact(&self) -> Result<(), Error> {
-        keeping::compact(&self.writer).await
-    }
-}
-
-fn check_base(latest: i64, write: Write) -> Result<(), Error> {
-    let latest = rows::number(latest)?;
-    match write.base {
-        Some(expected) if expected != latest => Err(Conflict::Stale { expected, latest }.into()),
-        _ => Ok(()),
-    }
-}
-
-async fn latest(connection: &mut SqliteConnection) -> Result<i64, Error> {
-    sqlx::query_scalar("SELECT coalesce(max(id), 0) FROM revisions")
-        .fetch_one(connection)
-        .await
-        .map_err(Error::database("reading the newest revision"))
-}
+const DELETE_ALL: &str =
+    "DELETE FROM validations; DELETE FROM tags; DELETE FROM versions; DELETE FROM bodies; DELETE FROM revisions;";
 
 /// The rows of one revision. The nodes come first in the joins, or the planner may walk the whole history.
 macro_rules! select_revision {
     ($columns:literal) => {
         concat!(
-            "SELECT v.id, v.schema, v.layer, v.name, v.bucket, v.revision, v.valid_from, \
-                d.digest, m.digest, d.sealed_with",
+            version_columns!(),
             $columns,
             " FROM (
                 SELECT * FROM versions WHERE valid_to IS NULL AND valid_from <= ?1
@@ -384,24 +205,8 @@ macro_rules! select_revision {
     };
 }
 
-async fn versions(connection: &mut SqliteConnection, revision: i64, latest: i64) -> Result<Vec<VersionRow>, Error> {
-    let found = fetch(connection, select_revision!(""), revision, latest).await?;
-    let mut versions: Vec<VersionRow> = found.iter().map(version).collect::<Result<_, _>>()?;
-    versions.sort_unstable_by_key(|version| version.id);
-    Ok(versions)
-}
-
-async fn documents(connection: &mut SqliteConnection, revision: i64, latest: i64) -> Result<Vec<DocumentRow>, Error> {
-    let found = fetch(connection, select_revision!(", d.content, m.content"), revision, latest).await?;
-    let document = |row: &SqliteRow| {
-        Ok(DocumentRow {
-            version: version(row)?,
-            data: row.try_get(10).map_err(column)?,
-            metadata: row.try_get(11).map_err(column)?,
-        })
-    };
-    found.iter().map(document).collect()
-}
+const VERSIONS: &str = select_revision!("");
+const DOCUMENTS: &str = select_revision!(", d.content, m.content");
 
 async fn fetch(
     connection: &mut SqliteConnection,
@@ -420,31 +225,6 @@ async fn fetch(
         .fetch_all(connection)
         .await
         .map_err(Error::database("reading a revision's documents"))
-}
-
-fn version(row: &SqliteRow) -> Result<VersionRow, Error> {
-    let (data, metadata): (&[u8], &[u8]) = (row.try_get(7).map_err(column)?, row.try_get(8).map_err(column)?);
-    Ok(VersionRow {
-        id: row.try_get(0).map_err(column)?,
-        identity: Arc::new(Identity {
-            schema: row.try_get(1).map_err(column)?,
-            layer: row.try_get(2).map_err(column)?,
-            name: row.try_get(3).map_err(column)?,
-        }),
-        bucket: row.try_get(4).map_err(column)?,
-        revision: row.try_get(5).map_err(column)?,
-        valid_from: row.try_get(6).map_err(column)?,
-        data: Digest::from_column(data)?,
-        metadata: Digest::from_column(metadata)?,
-        sealed_with: row
-            .try_get::<Option<String>, _>(9)
-            .map_err(column)?
-            .map(KeyId::from_column),
-    })
-}
-
-fn column(error: sqlx::Error) -> Error {
-    Error::database("reading a column")(error)
 }
 
 async fn insert(connection: &mut SqliteConnection, plan: &Plan, now: i64) -> Result<(), sqlx::Error> {
@@ -502,6 +282,8 @@ async fn insert(connection: &mut SqliteConnection, plan: &Plan, now: i64) -> Res
 
 #[cfg(test)]
 mod tests {
+    use sqlx::Row as _;
+
     use super::*;
 
     /// Time would tell it on a long history only; the plan tells it at once.

@@ -34,6 +34,7 @@ const OPENSHIFT_CRDS: &[&str] = &[
     "machineconfigpools-Default.crd.yaml",
     "machineconfigs.crd.yaml",
     "kubeletconfigs.crd.yaml",
+    "controllerconfigs-Default.crd.yaml",
     "ingresscontrollers.crd.yaml",
     "machineconfigurations-Default.crd.yaml",
 ];

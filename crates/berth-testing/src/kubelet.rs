@@ -45,7 +45,7 @@ pub struct KubeletOptions {
 
 /// A kubelet that runs until it is stopped or the value is dropped.
 ///
-/// It needs root, and no pod can run on it: its Node registers and stays `NotReady` for want of a network.
+/// It needs root, and no pod can run on it: its network is a name without a program, by which its Node gets Ready.
 #[derive(Debug)]
 pub struct Kubelet {
     // In the order in which they are to end.
@@ -87,7 +87,21 @@ impl Kubelet {
         let here = folder.path();
         let program = containerd().unwrap_or_else(|| "containerd".into());
         let socket = here.join("containerd.sock");
-        scratch::write(here.join("containerd.toml"), "version = 2\n")?;
+        let (networks, plugins) = (here.join("networks"), here.join("network-plugins"));
+        for path in [&networks, &plugins] {
+            fs::create_dir_all(path).map_err(|source| TestingError::File {
+                path: path.clone(),
+                source,
+            })?;
+        }
+        let network = json!({"cniVersion": "0.4.0", "name": "none", "plugins": [{"type": "none"}]});
+        scratch::write(networks.join("10-none.conflist"), network.to_string())?;
+        let config = format!(
+            "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = '{}'\nbin_dir = '{}'\n",
+            networks.display(),
+            plugins.display()
+        );
+        scratch::write(here.join("containerd.toml"), config)?;
         let mut containerd = Process::start(&program, here, |command| {
             command
                 .arg("--address")

@@ -40,8 +40,10 @@ mod control_plane;
 mod error;
 mod first_boot;
 mod ignition;
+mod judge;
 mod kubelet;
 mod machine;
+pub mod operator;
 mod process;
 mod programs;
 mod request_judge;
@@ -56,6 +58,7 @@ pub use first_boot::{FirstBoot, Outcome};
 pub use ignition::{Ignition, Verdict, WrittenRoot};
 pub use kubelet::{Credentials, Kubelet, KubeletOptions};
 pub use machine::{HOST_ADDRESS, Image};
+pub use operator::{OPERATOR, Operator, OperatorRendered, first_boot_labelling};
 pub use programs::{
     ENVTEST, KUBERNETES_VERSION, MissingPrograms, OPENSHIFT_API_VERSION, OPENSHIFT_CRDS, PROGRAMS, Programs,
     REQUIRE_TOOLS, cache_directory,

@@ -1,24 +1,28 @@
 //! How Kubernetes reads certificate requests: the program in `xtask/envtest/csr`, which `cargo xtask envtest` builds.
 
 use std::{
-    env,
-    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    thread,
+    process::Command,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
-use crate::programs::{KUBERNETES_VERSION, REQUIRE_TOOLS, cache_directory, is_executable};
+use crate::{
+    judge::{Judge, ask},
+    programs::KUBERNETES_VERSION,
+};
 
 /// The variable that names the program. `cargo xtask test` sets it.
 pub const REQUEST_JUDGE: &str = "BERTH_REQUEST_JUDGE";
 
-/// Its source: a program that was built from another one is another program.
-const SOURCE: &str = include_str!("../../../xtask/envtest/csr/main.go");
+const JUDGE: Judge = Judge {
+    name: "csr",
+    what: "the program that reads certificate requests as Kubernetes does",
+    variable: REQUEST_JUDGE,
+    sources: &[include_str!("../../../xtask/envtest/csr/main.go")],
+    version: KUBERNETES_VERSION,
+};
 
 /// The program that reads certificate requests with the functions of Kubernetes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,23 +50,12 @@ pub struct Reading {
 impl RequestJudge {
     /// Where the program is kept below a cache directory: the folder goes by its source.
     pub fn folder(cache: &Path) -> PathBuf {
-        let digest = Sha256::digest(SOURCE);
-        let digest = digest
-            .iter()
-            .take(8)
-            .fold(0, |number, byte| number << 8 | u64::from(*byte));
-        cache.join(format!("csr-{KUBERNETES_VERSION}-{digest:016x}"))
+        JUDGE.folder(cache)
     }
 
     /// Looks where the environment says, then in the user's cache.
     pub fn find() -> Option<Self> {
-        let named = env::var_os(REQUEST_JUDGE).filter(|value| !value.is_empty());
-        let cached = || {
-            let cache = cache_directory(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))?;
-            Some(Self::folder(&cache).join("csr"))
-        };
-        let path = named.map(PathBuf::from).or_else(cached)?;
-        is_executable(&path).then_some(Self(path))
+        JUDGE.find().map(Self)
     }
 
     /// The program, or `None` with the reason on the error output: what needs it is then skipped.
@@ -70,17 +63,8 @@ impl RequestJudge {
     /// # Panics
     ///
     /// Where `BERTH_REQUIRE_TOOLS` says that nothing may be missing.
-    #[expect(clippy::print_stderr, reason = "a skipped test says why")]
     pub fn for_test() -> Option<Self> {
-        let found = Self::find();
-        if found.is_none() {
-            let reason = "the program that reads certificate requests as Kubernetes does is not here; `cargo xtask \
-                          envtest` builds it with Go";
-            let required = env::var_os(REQUIRE_TOOLS).is_some();
-            assert!(!required, "{reason}, and {REQUIRE_TOOLS} is set");
-            eprintln!("skipped: {reason}");
-        }
-        found
+        JUDGE.for_test().map(Self)
     }
 
     /// The program.
@@ -93,30 +77,12 @@ impl RequestJudge {
     /// # Panics
     ///
     /// Where the program does not answer.
-    #[expect(clippy::expect_used, reason = "a helper of a test fails as the test does")]
     pub fn read(&self, requests: &[Vec<u8>], usages: &[&str]) -> Vec<Result<Reading, String>> {
-        let mut child = Command::new(&self.0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let mut input = child.stdin.take().expect("a pipe");
-        let output = BufReader::new(child.stdout.take().expect("a pipe"));
-        let answers = thread::scope(|scope| {
-            scope.spawn(move || {
-                for request in requests {
-                    let question = json!({"request": STANDARD.encode(request), "usages": usages});
-                    writeln!(input, "{question}").expect("the program reads");
-                }
-            });
-            let lines = output.lines().map(|line| line.expect("the program answers"));
-            lines
-                .map(|line| reading(&serde_json::from_str(&line).expect("JSON")))
-                .collect::<Vec<_>>()
-        });
-        assert!(child.wait().expect("the program ends").success());
-        assert_eq!(answers.len(), requests.len(), "each request has an answer");
-        answers
+        let questions: Vec<Value> = requests
+            .iter()
+            .map(|request| json!({"request": STANDARD.encode(request), "usages": usages}))
+            .collect();
+        ask(&self.0, &questions).iter().map(reading).collect()
     }
 
     /// Requests as a kubelet makes them, with the kind of the key.

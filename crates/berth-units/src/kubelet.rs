@@ -359,7 +359,9 @@ fn plain_script(program: &str, arguments: &[Argument], shell: usize) -> Result<L
     if words.first() == Some(&"exec") {
         words.remove(0);
     }
-    if is_last && is_plain && words.first().is_some_and(|first| is_kubelet(first)) {
+    // A flag at the end of the script would not be one behind `--`.
+    let is_open = !words.contains(&"--");
+    if is_last && is_plain && is_open && words.first().is_some_and(|first| is_kubelet(first)) {
         return Ok(Location::Script {
             word: script.word,
             script: words

@@ -18,6 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use berth_clock::Clock;
 use berth_store::{ActionId, ActionStore, NewAction, Origin, SealingKeys, SqliteStore};
 use berth_testing::{ControlPlane, Identity, Options, Programs};
 use berth_workflow::{Engine, EngineOptions};
@@ -109,7 +110,7 @@ async fn by_engine(client: &Client, names: &[String], round: &str) -> Duration {
         .await
         .unwrap();
     let store: Arc<dyn ActionStore> = Arc::new(store);
-    let clock = Arc::new(|| jiff::Timestamp::now().as_microsecond());
+    let clock = Clock::system();
     let engine = Arc::new(Engine::new(
         Arc::clone(&store),
         client.clone(),
@@ -119,7 +120,7 @@ async fn by_engine(client: &Client, names: &[String], round: &str) -> Duration {
     let running = tokio::spawn(Arc::clone(&engine).run(cancel.clone()));
     let mut events = engine.events();
     let start = Instant::now();
-    let id = ActionId::new(jiff::Timestamp::now().as_microsecond(), [1; 10]);
+    let id = ActionId::new(Clock::system().microseconds(), [1; 10]);
     let action = NewAction {
         id: id.clone(),
         task_id: round.to_owned(),

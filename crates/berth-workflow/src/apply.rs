@@ -1,47 +1,25 @@
 //! Labels on live Nodes: read, patch, and try again where that is of use.
 
+mod controllers;
 mod split;
-mod wire;
 
-use std::{collections::HashMap, time::Duration};
-
-use berth_site::{LiveTraffic, WrittenLabels};
-use kube::{
-    Client,
-    api::PatchParams,
-    core::{Status, request},
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
 };
+
+use self::controllers::Silence;
+use berth_nodes::{Hold, Nodes, Over, Patience, Pauses, Trouble, WriteError, told};
+use berth_resources::Berth;
+use berth_site::LiveTraffic;
+use berth_store::{ActionStore, GivenLabels, LabelMemory};
+use kube::Client;
 use tokio_util::sync::CancellationToken;
-use wire::Wire;
 
 use crate::{outcome::Outcome, traffic::live_traffic};
-use berth_decide::{LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, label_diff};
-
-/// How long to go on when the API server does not do what it is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// For how long one node is tried.
-    pub total: Duration,
-    /// The first pause; each further one is twice as long.
-    pub first_pause: Duration,
-    /// The longest pause.
-    pub longest_pause: Duration,
-}
-
-impl Patience {
-    /// For somebody who waits for the answer.
-    pub const SHORT: Self = Self {
-        total: Duration::from_secs(10),
-        first_pause: Duration::from_millis(50),
-        longest_pause: Duration::from_secs(1),
-    };
-    /// For an action, which has the time that Shipyard gives it.
-    pub const LONG: Self = Self {
-        total: Duration::from_mins(15),
-        first_pause: Duration::from_millis(50),
-        longest_pause: Duration::from_secs(5),
-    };
-}
+use berth_decide::{
+    BerthDeclaration, LabelDiff, LabelPolicy, Lag, NodeState, Refusal, Requested, Strategy, first_of, label_diff,
+};
 
 /// Why the labels of a Node are not as requested.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +47,14 @@ pub enum ApplyError {
         /// Its name.
         node: String,
     },
+    /// The controllers of the cluster keep the Node and have not done what is asked; answered as 409.
+    #[error("the controllers of this cluster, which label Node {node}, have not done it: {lag}")]
+    Controllers {
+        /// Its name.
+        node: String,
+        /// What is left for them to do.
+        lag: Lag,
+    },
     /// This program may not do it; answered as 503, since the caller cannot help it.
     #[error("the cluster does not let Berth change Node {node}: {message}")]
     Forbidden {
@@ -92,6 +78,15 @@ pub enum ApplyError {
         /// What went wrong last.
         message: String,
     },
+    /// The database does not say which labels actions gave; answered as 503.
+    #[error("the labels that earlier actions set cannot be read or remembered: {0}")]
+    Store(berth_store::Error),
+    /// Another process has the lease of the node; answered as 503.
+    #[error("another server works on Node {node}")]
+    NotHeld {
+        /// Its name.
+        node: String,
+    },
     /// It was given up, because nobody wants the answer any more.
     #[error("given up before it was done")]
     GivenUp,
@@ -108,118 +103,27 @@ impl ApplyError {
         match self {
             Self::NotFound { .. } => 404,
             Self::InvalidName { .. } | Self::Refused(_) => 400,
-            Self::Conflict { .. } => 409,
-            Self::Forbidden { .. } | Self::BerthsForbidden { .. } | Self::Unavailable { .. } | Self::GivenUp => 503,
+            Self::Conflict { .. } | Self::Controllers { .. } => 409,
+            Self::Forbidden { .. }
+            | Self::BerthsForbidden { .. }
+            | Self::Unavailable { .. }
+            | Self::Store(_)
+            | Self::NotHeld { .. }
+            | Self::GivenUp => 503,
         }
     }
 }
 
-/// What to do after an answer that is not the wanted one.
-enum Trouble {
-    /// No Node can be called so; nothing was sent.
-    Unnameable(String),
-    Missing,
-    /// Somebody was faster: read again.
-    Conflict,
-    /// The API server does not take what was sent.
-    Refused(String),
-    /// All Nodes are out of reach for this program.
-    Forbidden(String),
-    /// Wait, at least that long, and try again. The request may have been carried out or not.
-    Wait(Option<Duration>, String),
-}
-
-impl Trouble {
-    fn of(error: &kube::Error) -> Self {
-        if let kube::Error::BuildRequest(request::Error::Validation(problem)) = error {
-            return Self::Unnameable(problem.clone());
-        }
-        let kube::Error::Api(status) = error else {
-            return Self::Wait(None, told(error));
-        };
-        match status.code {
-            404 => Self::Missing,
-            409 => Self::Conflict,
-            401 => Self::Forbidden(status.message.clone()),
-            403 if is_by_role(status) => Self::Forbidden(status.message.clone()),
-            400 | 403 | 413 | 415 | 422 => Self::Refused(status.message.clone()),
-            _ => {
-                let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
-                let after = (seconds > 0).then(|| Duration::from_secs(seconds.into()));
-                Self::Wait(after, status.message.clone())
-            }
-        }
-    }
-}
-
-/// Whether the role of this program forbids it, rather than what was sent.
-fn is_by_role(status: &Status) -> bool {
-    status.message.contains("cannot patch resource") || status.message.contains("cannot get resource")
-}
-
-fn berths_forbidden(status: &Status) -> ApplyError {
-    ApplyError::BerthsForbidden {
-        message: status.message.clone(),
-    }
-}
-
-/// An error with all that caused it: the cause is what helps.
-fn told(error: &kube::Error) -> String {
-    if let kube::Error::Api(status) = error {
-        return status.message.clone();
-    }
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
-}
-
-/// Pauses that grow.
-struct Pauses<'a> {
-    patience: Patience,
-    stop: Option<&'a CancellationToken>,
-    next: Duration,
-    spent: Duration,
-}
-
-/// Why there is no further pause.
-enum Over {
-    NoTimeLeft,
-    Stopped,
-}
-
-impl<'a> Pauses<'a> {
-    fn new(patience: Patience, stop: Option<&'a CancellationToken>) -> Self {
-        Self {
-            patience,
-            stop,
-            next: patience.first_pause,
-            spent: Duration::ZERO,
-        }
-    }
-
-    async fn pause(&mut self, at_least: Option<Duration>) -> Result<(), Over> {
-        if self.spent >= self.patience.total {
-            return Err(Over::NoTimeLeft);
-        }
-        let pause = at_least.map_or(self.next, |least| least.max(self.next));
-        self.next = (self.next * 2).min(self.patience.longest_pause);
-        self.spent += pause;
-        let sleep = tokio::time::sleep(pause);
-        match self.stop {
-            None => sleep.await,
-            Some(stop) => tokio::select! {
-                () = stop.cancelled() => return Err(Over::Stopped),
-                () = sleep => {}
-            },
-        }
-        Ok(())
+/// Trouble with a list, or with Berths: that this program may not look is said in so many words.
+fn unreadable(error: &WriteError) -> ApplyError {
+    match error {
+        WriteError::Refused(kube::Error::Api(status)) if status.code == 403 => ApplyError::BerthsForbidden {
+            message: status.message.clone(),
+        },
+        WriteError::Refused(error) => ApplyError::Unavailable { message: told(error) },
+        error => ApplyError::Unavailable {
+            message: error.to_string(),
+        },
     }
 }
 
@@ -229,17 +133,29 @@ pub(crate) struct Order<'a> {
     pub(crate) node: &'a str,
     pub(crate) requested: &'a Requested,
     pub(crate) strategy: Strategy,
+    /// What documents put into its Berth, where they are what is followed.
+    pub(crate) declared: Option<&'a BerthDeclaration>,
+    /// Somebody may have tried it before, and what came of that is not known.
+    pub(crate) again: bool,
     pub(crate) patience: Patience,
     /// Cancelled when nobody wants the answer any more. What is under way is finished; nothing is waited for.
     pub(crate) stop: Option<&'a CancellationToken>,
 }
 
+impl<'a> Order<'a> {
+    fn pauses(&self) -> Pauses<'a> {
+        Pauses::new(self.patience.total, self.patience.pace, self.stop)
+    }
+}
+
 /// The Nodes of a cluster.
 #[derive(Clone)]
 pub struct NodeClient {
-    wire: Wire,
+    nodes: Nodes,
     policy: LabelPolicy,
-    params: PatchParams,
+    /// It remembers which labels actions gave.
+    store: Arc<dyn ActionStore>,
+    silence: Arc<Silence>,
     /// For those who wait for the answer.
     patience: Patience,
 }
@@ -253,15 +169,13 @@ impl std::fmt::Debug for NodeClient {
 }
 
 impl NodeClient {
-    /// The Nodes that a client reaches.
-    pub fn new(client: Client, policy: LabelPolicy) -> Self {
+    /// The Nodes that a client reaches, and the store that remembers which labels actions gave them.
+    pub fn new(client: Client, policy: LabelPolicy, store: Arc<dyn ActionStore>) -> Self {
         Self {
-            wire: Wire::new(client),
+            nodes: Nodes::new(client, Hold::endless()),
             policy,
-            params: PatchParams {
-                field_manager: Some("berth".to_owned()),
-                ..PatchParams::default()
-            },
+            store,
+            silence: Arc::default(),
             patience: Patience::SHORT,
         }
     }
@@ -271,6 +185,15 @@ impl NodeClient {
     pub fn with_patience(mut self, patience: Patience) -> Self {
         self.patience = patience;
         self
+    }
+
+    /// The same for as long as a right to write is held.
+    #[must_use]
+    pub(crate) fn held_by(&self, hold: Hold) -> Self {
+        Self {
+            nodes: self.nodes.held_by(hold),
+            ..self.clone()
+        }
     }
 
     /// What holds for all nodes alike.
@@ -283,14 +206,15 @@ impl NodeClient {
     /// # Errors
     /// [`ApplyError::InvalidName`], [`ApplyError::NotFound`], [`ApplyError::Forbidden`], [`ApplyError::Unavailable`].
     pub async fn read(&self, node: &str) -> Result<NodeState, ApplyError> {
-        self.read_within(node, &mut Pauses::new(self.patience, None)).await
+        let mut pauses = Pauses::new(self.patience.total, self.patience.pace, None);
+        self.read_within(node, &mut pauses).await
     }
 
     async fn read_within(&self, node: &str, pauses: &mut Pauses<'_>) -> Result<NodeState, ApplyError> {
         loop {
-            match self.wire.get(node).await {
+            match self.nodes.read(node).await {
                 Ok(found) => return Ok(found),
-                Err(error) => self.endure(node, Trouble::of(&error), pauses).await?,
+                Err(error) => self.endure(node, error.trouble(), pauses).await?,
             }
         }
     }
@@ -300,49 +224,93 @@ impl NodeClient {
     /// # Errors
     /// [`ApplyError::Unavailable`].
     pub async fn list(&self) -> Result<HashMap<String, NodeState>, ApplyError> {
-        let listed = self.wire.list().await;
-        listed.map_err(|error| ApplyError::Unavailable { message: told(&error) })
+        let listed = self.nodes.list().await;
+        listed.map_err(|error| match unreadable(&error) {
+            ApplyError::BerthsForbidden { message } => ApplyError::Unavailable { message },
+            error => error,
+        })
     }
 
-    /// What the controllers remember to have written to Nodes, by their names; nothing in a cluster without Berths.
+    /// The Berths that count, by the names of their Nodes; none in a cluster without the kind.
     ///
     /// # Errors
     /// [`ApplyError::BerthsForbidden`], [`ApplyError::Unavailable`].
-    pub(crate) async fn berths(&self) -> Result<HashMap<String, WrittenLabels>, ApplyError> {
-        self.wire.berths().await.map_err(|error| match &error {
-            kube::Error::Api(status) if status.code == 403 => berths_forbidden(status),
-            _ => ApplyError::Unavailable { message: told(&error) },
-        })
+    pub(crate) async fn berths(&self) -> Result<HashMap<String, Berth>, ApplyError> {
+        let berths = self.nodes.berths().await.map_err(|error| unreadable(&error))?;
+        let counting = first_of(&berths).into_iter();
+        Ok(counting.map(|berth| (berth.node_name(), berth.clone())).collect())
+    }
+
+    /// The labels that actions gave all nodes.
+    ///
+    /// # Errors
+    /// [`ApplyError::Store`].
+    pub(crate) async fn given(&self) -> Result<BTreeMap<String, GivenLabels>, ApplyError> {
+        self.store.given_labels(None).await.map_err(ApplyError::Store)
     }
 
     /// What carries traffic in the cluster, and where it is; or why that cannot be read.
     pub(crate) async fn traffic(&self) -> Result<LiveTraffic, String> {
-        live_traffic(self.wire.client()).await.map_err(|error| told(&error))
+        live_traffic(self.nodes.client()).await.map_err(|error| told(&error))
     }
 
-    /// What the labels of a Node need. Before a label goes because the Node's annotation says that it is Berth's, the Berth is
-    /// asked, since kubelets can write the annotation.
-    pub(crate) async fn diff(&self, state: &mut NodeState, order: Order<'_>) -> Result<LabelDiff, ApplyError> {
-        let mut pauses = Pauses::new(order.patience, order.stop);
-        let Order {
-            node,
-            requested,
-            strategy,
-            ..
-        } = order;
-        let diff = label_diff(state, requested, strategy, &self.policy);
-        if strategy == Strategy::Promenade || state.confirmed || !diff.rests_on_note(state) {
-            return Ok(diff);
-        }
-        let written = loop {
-            match self.wire.written(node).await {
-                Ok(written) => break written,
-                Err(kube::Error::Api(status)) if status.code == 403 => return Err(berths_forbidden(&status)),
-                Err(error) => self.endure(node, Trouble::of(&error), &mut pauses).await?,
+    async fn berth_of(&self, node: &str, pauses: &mut Pauses<'_>) -> Result<Option<Berth>, ApplyError> {
+        loop {
+            match self.nodes.berth_of(node).await {
+                Ok(berth) => return Ok(berth),
+                Err(WriteError::Refused(kube::Error::Api(status))) if status.code == 403 => {
+                    return Err(unreadable(&WriteError::Refused(kube::Error::Api(status))));
+                }
+                Err(error) => self.endure(node, error.trouble(), pauses).await?,
             }
-        };
-        state.confirm(written.as_ref());
-        Ok(label_diff(state, requested, strategy, &self.policy))
+        }
+    }
+
+    /// What the labels of a Node need. What the Node's annotation says is compared with what is remembered elsewhere, since
+    /// kubelets can write it.
+    pub(crate) async fn diff(&self, state: &mut NodeState, order: Order<'_>) -> Result<LabelDiff, ApplyError> {
+        if order.strategy == Strategy::Promenade || state.confirmed {
+            return Ok(label_diff(state, order.requested, order.strategy, &self.policy));
+        }
+        let berth = self.berth_of(order.node, &mut order.pauses()).await?;
+        self.diff_beside(state, order, berth.as_ref()).await
+    }
+
+    /// The same where the Berth is known.
+    pub(crate) async fn diff_beside(
+        &self,
+        state: &mut NodeState,
+        order: Order<'_>,
+        berth: Option<&Berth>,
+    ) -> Result<LabelDiff, ApplyError> {
+        let diff = |state: &NodeState| label_diff(state, order.requested, order.strategy, &self.policy);
+        if order.strategy == Strategy::Promenade {
+            return Ok(diff(state));
+        }
+        if berth.is_none() {
+            let unconfirmed = diff(state);
+            if !unconfirmed.rests_on_note(state) {
+                return Ok(unconfirmed);
+            }
+        }
+        let given = self.store.given_labels(Some(order.node)).await;
+        let mut given = given.map_err(ApplyError::Store)?.remove(order.node).unwrap_or_default();
+        if order.again && berth.is_none() {
+            // Written and not filed: the annotation, which was written together with it, says what arrived.
+            for (key, value) in order
+                .requested
+                .iter()
+                .filter_map(|(key, value)| Some((key, value.as_ref()?)))
+            {
+                given.entry(key.clone()).or_default().insert(value.clone());
+            }
+        }
+        state.confirm(berth, order.declared, &given);
+        if order.declared.is_none() {
+            // Who asks for labels by name may change what controllers keep, as anybody with kubectl.
+            state.kept.retain(|key| !order.requested.contains_key(key));
+        }
+        Ok(diff(state))
     }
 
     /// An order of somebody who waits for the answer.
@@ -351,6 +319,8 @@ impl NodeClient {
             node,
             requested,
             strategy,
+            declared: None,
+            again: false,
             patience: self.patience,
             stop: None,
         }
@@ -381,7 +351,19 @@ impl NodeClient {
         if !refused.is_empty() {
             return Err(ApplyError::Refused(refused));
         }
-        match self.write(order, None).await? {
+        let mut maybe = LabelMemory::default();
+        let written = self.write(order, None, &mut maybe).await;
+        if let Ok(Written::Done(done)) = &written {
+            maybe = Outcome::of(&done.0, &done.1).memory(strategy);
+        }
+        if !maybe.is_empty() {
+            // It is done all the same; the labels are then left alone as somebody else's.
+            if let Err(error) = self.store.remember_labels(node, &maybe).await {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(node, error, "the labels of the node cannot be remembered as Berth's");
+            }
+        }
+        match written? {
             Written::Done(done) => {
                 let (diff, state) = *done;
                 let outcome = Outcome::of(&diff, &state);
@@ -391,28 +373,58 @@ impl NodeClient {
         }
     }
 
-    /// Does as much of an order as can be done, and says what that was. `known` is the Node as a list showed it.
-    pub(crate) async fn relabel(&self, order: Order<'_>, known: Option<NodeState>) -> Result<Outcome, ApplyError> {
-        match self.write(order, known).await? {
-            Written::Done(done) => Ok(Outcome::of(&done.0, &done.1)),
-            Written::Refused(..) => self.relabel_by_parts(order).await,
+    /// Does as much of an order as can be done, and says what that was. `known` is the Node as a list showed it. `memory` gets
+    /// what has to be remembered of it, also where it did not come to its end.
+    pub(crate) async fn relabel(
+        &self,
+        order: Order<'_>,
+        mut known: Option<NodeState>,
+        memory: &mut LabelMemory,
+    ) -> Result<Outcome, ApplyError> {
+        let followed = self.follow(order, known.as_ref()).await?;
+        if let Some(followed) = &followed {
+            known = Some(followed.after.clone());
         }
+        let mut outcome = match self.write(order, known, memory).await? {
+            Written::Done(done) => {
+                let (diff, state) = *done;
+                if order.again && !state.is_kept {
+                    memory.given.extend(arrived(&state, order.requested));
+                }
+                Outcome::of(&diff, &state)
+            }
+            Written::Refused(..) => self.relabel_by_parts(order, memory).await?,
+        };
+        let LabelMemory { settled, given } = outcome.memory(order.strategy);
+        memory.given.retain(|key, _| !settled.contains(key));
+        memory.settled.extend(settled);
+        memory.given.extend(given);
+        if let Some(followed) = followed {
+            followed.add_to(&mut outcome, order.requested);
+        }
+        Ok(outcome)
     }
 
-    /// One patch, tried until it is taken or refused.
-    async fn write(&self, order: Order<'_>, mut known: Option<NodeState>) -> Result<Written, ApplyError> {
+    /// One patch, tried until it is taken or refused. `memory` gets what may have been written without an answer.
+    async fn write(
+        &self,
+        order: Order<'_>,
+        mut known: Option<NodeState>,
+        memory: &mut LabelMemory,
+    ) -> Result<Written, ApplyError> {
         let node = order.node;
-        let mut pauses = Pauses::new(order.patience, order.stop);
+        let mut pauses = order.pauses();
         // A patch whose answer was lost: it may have been carried out.
         let mut unsure: Option<(LabelDiff, NodeState)> = None;
         loop {
-            let listed = known.is_some();
+            // One that was compared with what is remembered elsewhere was just read.
+            let listed = known.as_ref().is_some_and(|known| !known.confirmed);
             let mut state = match known.take() {
                 Some(state) => state,
                 None => self.read_within(node, &mut pauses).await?,
             };
             let diff = self.diff(&mut state, order).await?;
-            let Some(patch) = diff.merge_patch(&state) else {
+            let Some(patch) = diff.patch(&state) else {
                 // Whether nothing is to be done is not decided by what was true a while ago.
                 if listed {
                     continue;
@@ -426,12 +438,13 @@ impl NodeClient {
                 };
                 return Ok(Written::Done(Box::new(done)));
             };
-            match self.wire.patch(node, &self.params, &patch).await {
+            match self.nodes.patch_metadata(node, &patch, false).await {
                 Ok(()) => return Ok(Written::Done(Box::new((diff, state)))),
-                Err(error) => match Trouble::of(&error) {
+                Err(error) => match error.trouble() {
                     Trouble::Refused(reason) => return Ok(Written::Refused(diff.keys(), reason)),
                     trouble => {
                         if matches!(trouble, Trouble::Wait(..)) {
+                            memory.given.extend(diff.written());
                             unsure = Some((diff, state));
                         }
                         self.endure(node, trouble, &mut pauses).await?;
@@ -450,6 +463,7 @@ impl NodeClient {
             Trouble::Forbidden(message) | Trouble::Refused(message) => {
                 return Err(ApplyError::Forbidden { node, message });
             }
+            Trouble::NotHeld => return Err(ApplyError::NotHeld { node }),
             Trouble::Conflict => (None, ApplyError::Conflict { node }),
             Trouble::Wait(least, message) => (least, ApplyError::Unavailable { message }),
         };
@@ -466,14 +480,21 @@ impl NodeClient {
 enum Written {
     Done(Box<(LabelDiff, NodeState)>),
     /// The API server does not take it; these keys were in it.
-    Refused(std::collections::BTreeSet<String>, String),
+    Refused(BTreeSet<String>, String),
 }
 
 /// Whether a Node is as a patch would have made it.
 fn holds(sent: &LabelDiff, state: &NodeState) -> bool {
-    let written = sent.set.iter().chain(&sent.change);
-    written
-        .into_iter()
-        .all(|(key, value)| state.labels.get(key) == Some(value))
+    let mut written = sent.written();
+    written.all(|(key, value)| state.labels.get(&key) == Some(&value))
         && !sent.remove.iter().any(|key| state.labels.contains_key(key))
+}
+
+/// The labels that a Node has by an earlier attempt, as far as its annotation says so.
+fn arrived<'a>(state: &'a NodeState, requested: &'a Requested) -> impl Iterator<Item = (String, String)> + 'a {
+    let noted = state.owned.iter().filter(|(key, value)| {
+        state.labels.get(*key) == Some(value)
+            && requested.get(*key).is_some_and(|wanted| wanted.as_ref() == Some(value))
+    });
+    noted.map(|(key, value)| (key.clone(), value.clone()))
 }

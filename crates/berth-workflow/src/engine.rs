@@ -20,20 +20,20 @@ use std::{
     time::Duration,
 };
 
+use berth_clock::Clock;
 use berth_store::ActionStore;
 use kube::Client;
 use tokio::sync::{Notify, broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use brake::Whole;
+pub(crate) use begin::READ_SINGLY;
+pub(crate) use brake::{NodeWork, Whole};
 pub use event::Event;
 use lease::Lease;
 
-use crate::apply::{NodeClient, Patience};
+use crate::apply::NodeClient;
 use berth_decide::LabelPolicy;
-
-/// Where the time comes from: microseconds since 1970.
-pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+use berth_nodes::{Hold, Patience};
 
 /// Events that a slow listener may be behind before it misses some.
 const EVENTS: usize = 4096;
@@ -95,10 +95,12 @@ impl fmt::Debug for EngineOptions {
 pub struct Engine {
     store: Arc<dyn ActionStore>,
     nodes: NodeClient,
+    /// The same for as long as the engine holds its nodes.
+    held_nodes: NodeClient,
     options: EngineOptions,
     events: broadcast::Sender<Event>,
     wake: Notify,
-    lease: Lease,
+    lease: Arc<Lease>,
     /// Nodes that were claimed and whose results are not filed.
     held: AtomicUsize,
     /// Told when nobody works on a node: no further result is to be waited for.
@@ -108,9 +110,13 @@ pub struct Engine {
 impl Engine {
     /// An engine that does nothing yet.
     pub fn new(store: Arc<dyn ActionStore>, client: Client, options: EngineOptions) -> Self {
+        let lease = Arc::new(Lease::new(options.lease));
+        let nodes = NodeClient::new(client, options.policy.clone(), Arc::clone(&store));
+        let holding = Arc::clone(&lease);
         Self {
-            nodes: NodeClient::new(client, options.policy.clone()),
-            lease: Lease::new(options.lease),
+            held_nodes: nodes.held_by(Hold::new(move || holding.left())),
+            nodes,
+            lease,
             store,
             options,
             events: broadcast::Sender::new(EVENTS),
@@ -163,7 +169,7 @@ impl Engine {
     }
 
     fn now(&self) -> i64 {
-        (self.options.clock)()
+        self.options.clock.microseconds()
     }
 
     /// When a lease that is taken now ends.

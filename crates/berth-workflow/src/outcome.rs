@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use berth_labels::Conflict;
 use serde::{Deserialize, Serialize};
 
-use berth_decide::{LabelDiff, NodeState, Refusal};
+use berth_decide::{LabelDiff, NodeState, Refusal, Strategy};
+use berth_store::LabelMemory;
 
 /// A value that was replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct ValueChange {
     /// The value before.
     pub from: String,
     /// The value now.
@@ -27,7 +28,7 @@ pub struct Outcome {
     /// Labels that were added.
     pub set: BTreeMap<String, String>,
     /// Labels whose value was changed.
-    pub changed: BTreeMap<String, Change>,
+    pub changed: BTreeMap<String, ValueChange>,
     /// Labels that were removed, with their last value.
     pub removed: BTreeMap<String, String>,
     /// Labels that were not asked for and stay, because they are somebody else's.
@@ -53,7 +54,11 @@ impl Outcome {
         for conflict in &diff.conflicts {
             outcome.conflicts.insert(conflict.key.clone(), told(conflict));
         }
-        outcome.settle(diff.conflicts.iter().any(|conflict| conflict.declared.is_some()));
+        for key in &diff.withheld {
+            let told = format!("{key} is not set, because an administrator removed it from the Node on purpose");
+            outcome.conflicts.insert(key.clone(), told);
+        }
+        outcome.settle(conflicts(diff));
         outcome
     }
 
@@ -75,7 +80,7 @@ impl Outcome {
         let before = |key: &str| state.labels.get(key).cloned().unwrap_or_default();
         self.set.extend(diff.set.clone());
         self.changed.extend(diff.change.iter().map(|(key, to)| {
-            let change = Change {
+            let change = ValueChange {
                 from: before(key),
                 to: to.clone(),
             };
@@ -84,6 +89,43 @@ impl Outcome {
         // A key that was not there cannot be said to have gone.
         let removed = diff.remove.iter().filter(|key| state.labels.contains_key(*key));
         self.removed.extend(removed.map(|key| (key.clone(), before(key))));
+    }
+
+    /// Adds how labels changed by somebody else's writes that were waited for.
+    pub(crate) fn add_difference<'a>(
+        &mut self,
+        before: &BTreeMap<String, String>,
+        after: &BTreeMap<String, String>,
+        keys: impl Iterator<Item = &'a String>,
+    ) {
+        for key in keys {
+            match (before.get(key), after.get(key)) {
+                (None, Some(to)) => drop(self.set.insert(key.clone(), to.clone())),
+                (Some(from), None) => drop(self.removed.insert(key.clone(), from.clone())),
+                (Some(from), Some(to)) if from != to => {
+                    let (from, to) = (from.clone(), to.clone());
+                    self.changed.insert(key.clone(), ValueChange { from, to });
+                }
+                _ => {}
+            }
+        }
+        let conflicting = !self.success && self.refused.is_empty();
+        self.settle(conflicting);
+    }
+
+    /// What is to be remembered of it: which labels the Node has by it. Promenade's way notes nothing as Berth's.
+    pub(crate) fn memory(&self, strategy: Strategy) -> LabelMemory {
+        let changed = self.changed.iter().map(|(key, change)| (key, &change.to));
+        let written = self.set.iter().chain(changed);
+        let written: BTreeMap<String, String> = written.map(|(key, value)| (key.clone(), value.clone())).collect();
+        LabelMemory {
+            settled: written.keys().chain(self.removed.keys()).cloned().collect(),
+            given: if strategy == Strategy::Promenade {
+                BTreeMap::new()
+            } else {
+                written
+            },
+        }
     }
 
     /// Says in one sentence what the rest says.
@@ -116,6 +158,11 @@ impl Outcome {
         }
         self.message = parts.join(", ");
     }
+}
+
+/// Whether the Node does not have all that was asked for, because of somebody else.
+pub(crate) fn conflicts(diff: &LabelDiff) -> bool {
+    !diff.withheld.is_empty() || diff.conflicts.iter().any(|conflict| conflict.declared.is_some())
 }
 
 fn told(conflict: &Conflict) -> String {

@@ -45,6 +45,8 @@ pub struct RelabelRequest {
     /// Parameters that Berth does not know, and that are nothing like one which it knows. They change nothing; the action says
     /// so.
     pub unknown: Vec<String>,
+    /// Where the caller believes the documents to be.
+    pub design_ref: Option<String>,
     /// What was said of intermediate commits; only shown, since it concerns site actions.
     pub allow_intermediate_commits: Option<bool>,
 }
@@ -75,6 +77,7 @@ impl RelabelRequest {
             allow_mass_removal: flag("allow_mass_removal")?,
             continue_on_fail: flag("continue-on-fail")?,
             dry_run: flag("dry_run")?,
+            design_ref: parameter("design_ref").map(read_reference).transpose()?,
             allow_intermediate_commits: match parameter("allow-intermediate-commits") {
                 None => None,
                 Some(_) => Some(flag("allow-intermediate-commits")?),
@@ -85,7 +88,7 @@ impl RelabelRequest {
 }
 
 /// The parameters of a relabelling.
-const PARAMETERS: [&str; 7] = [
+const PARAMETERS: [&str; 8] = [
     "target_nodes",
     "strategy",
     "label_strategy",
@@ -93,6 +96,7 @@ const PARAMETERS: [&str; 7] = [
     "continue-on-fail",
     "dry_run",
     "allow-intermediate-commits",
+    "design_ref",
 ];
 
 /// A name without what joins its words.
@@ -144,6 +148,16 @@ fn sort_out(parameters: Option<&Map<String, Value>>) -> Result<Sorted<'_>, Submi
         }
     }
     Ok((known, unknown))
+}
+
+fn read_reference(value: &Value) -> Result<String, SubmitError> {
+    value
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| SubmitError::InvalidParameter {
+            name: "design_ref".to_owned(),
+            problem: format!("should be an address, not {value}"),
+        })
 }
 
 fn read_strategy(value: &Value) -> Result<Strategy, SubmitError> {
@@ -257,10 +271,14 @@ mod tests {
     #[test]
     fn only_relabelling_is_supported() {
         let error = RelabelRequest::read("deploy_site", None).unwrap_err();
-        assert_eq!(
-            (&*error.title(), &*error.description()),
-            ("Unable to start action", "Unsupported Action: deploy_site")
+        assert_eq!(error.title(), "Unable to start action");
+        let description = error.description();
+        assert!(
+            description.starts_with("Unsupported Action: deploy_site. Berth relabels nodes"),
+            "{description}"
         );
+        let unknown = RelabelRequest::read("dance", None).unwrap_err();
+        assert_eq!(unknown.description(), "Unsupported Action: dance");
         assert!(RelabelRequest::read("relabel_nodes", json!({"target_nodes": "a"}).as_object()).is_ok());
     }
 

@@ -5,13 +5,12 @@ use std::{
     sync::Arc,
 };
 
-use berth_documents::{Severity, Span, deckhand::Query};
+use berth_api::{DocumentName, Level, MessageKind, MovesFrom, Source, ValidationMessage};
+use berth_documents::{Severity, deckhand::Query};
 use berth_labels::Flavour;
-use berth_repository::{Configdocs, Error, Level, SecretPlaces, ValidationMessage, read_site};
+use berth_repository::{Configdocs, Error, RevisionKey, SecretPlaces, read_site};
 use berth_site::{LabelChanges, LiveTraffic, Placement, Resolution, Resolver, Site, load};
-use serde_json::{Value, json};
 
-use crate::traffic::MovesFrom;
 use berth_decide::{Declaration, NodeState};
 
 /// Shipyard's own document, which says how to run its workflows.
@@ -25,6 +24,8 @@ const AIRSHIP: [&str; 3] = ["armada", "promenade", "shipyard"];
 pub struct SiteSnapshot {
     /// The revision.
     pub revision: u64,
+    /// What names it beside its number.
+    pub(crate) key: RevisionKey,
     /// Everything that validation finds in it.
     pub messages: Vec<ValidationMessage>,
     /// Whether it has a `DeploymentConfiguration`.
@@ -42,6 +43,7 @@ impl SiteSnapshot {
     /// # Errors
     /// When the revision cannot be read or rendered.
     pub async fn load(configdocs: &Configdocs, revision: u64, flavour: Option<Flavour>) -> Result<Arc<Self>, Error> {
+        let key = configdocs.repository().revision_key(revision).await?;
         let messages = configdocs.validate(revision).await?;
         let documents = configdocs
             .repository()
@@ -55,12 +57,17 @@ impl SiteSnapshot {
             .filter_map(|filed| filed.document.schema().split('/').next())
             .any(|service| AIRSHIP.contains(&service));
         let read = tokio::task::spawn_blocking(move || {
-            let texts = read_site(&documents);
-            (load(&texts.sources, &texts.documents).0, texts.secrets)
+            let read = read_site(&documents);
+            (load(&read.set.sources, &read.set.documents).0, read.secrets)
         });
         let (site, secrets) = read.await.map_err(|_| Error::Interrupted)?;
+        // Meanwhile everything may have been deleted and loaded anew.
+        if configdocs.repository().revision_key(revision).await? != key {
+            return Err(berth_store::Error::RevisionNotFound { revision }.into());
+        }
         Ok(Arc::new(Self {
             revision,
+            key,
             messages,
             has_deployment_configuration,
             is_deployed_by_airship,
@@ -68,12 +75,6 @@ impl SiteSnapshot {
             site,
             secrets,
         }))
-    }
-
-    /// Whether what is written at a place is secret. Labels that are cannot be given to nodes: the messages have an error
-    /// about each of them.
-    pub fn hides(&self, place: Span) -> bool {
-        self.secrets.covers(place)
     }
 
     /// Answers questions about the nodes.
@@ -139,21 +140,23 @@ impl SiteSnapshot {
     }
 
     /// What is missing when Shipyard's own document is asked for, in Shipyard's words.
-    pub fn missing_deployment_configuration(&self) -> Option<Value> {
+    pub fn missing_deployment_configuration(&self) -> Option<ValidationMessage> {
         let (schema, name) = DEPLOYMENT_CONFIGURATION;
-        (!self.has_deployment_configuration).then(|| {
-            json!({
-                "kind": "ValidationMessage",
-                "name": "DocumentNotFoundError",
-                "message": format!("Missing required document {schema}"),
-                "error": true,
-                "level": "Error",
-                "source": "Shipyard",
-                "documents": [{"schema": schema, "name": name}],
-                "diagnostic": format!(
-                    "The configuration documents must include a document with schema: {schema} and name: {name}"
-                ),
-            })
+        (!self.has_deployment_configuration).then(|| ValidationMessage {
+            message: format!("Missing required document {schema}"),
+            error: true,
+            name: "DocumentNotFoundError".to_owned(),
+            documents: vec![DocumentName {
+                schema: schema.to_owned(),
+                name: name.to_owned(),
+                layer: None,
+            }],
+            level: Level::Error,
+            diagnostic: format!(
+                "The configuration documents must include a document with schema: {schema} and name: {name}"
+            ),
+            source: Source::Shipyard,
+            kind: MessageKind::ValidationMessage,
         })
     }
 }
@@ -218,24 +221,21 @@ fn own_errors(site: &SiteSnapshot, resolution: &Resolution) -> impl Iterator<Ite
     let errors = resolution
         .diagnostics
         .iter()
-        .filter(|finding| finding.severity() == Severity::Error);
+        .filter(|finding| finding.severity() == Severity::Error)
+        .map(|finding| site.secrets.veil(finding.clone()));
     errors.map(|finding| ValidationMessage {
-        message: if site.secrets.tells(finding) {
-            finding.lint.summary.to_owned()
-        } else {
-            finding.message.clone()
-        },
         error: true,
         name: finding.code().to_owned(),
-        documents: vec![json!({"schema": "drydock/BaremetalNode/v1", "name": resolution.node.as_ref()})],
+        message: finding.message,
+        documents: vec![DocumentName {
+            schema: "drydock/BaremetalNode/v1".to_owned(),
+            name: resolution.node.as_ref().to_owned(),
+            layer: None,
+        }],
         level: Level::Error,
-        diagnostic: finding
-            .help
-            .clone()
-            .filter(|_| !site.secrets.tells(finding))
-            .unwrap_or_default(),
-        source: "Berth",
-        kind: "ValidationMessage",
+        diagnostic: finding.help.unwrap_or_default(),
+        source: Source::Berth,
+        kind: MessageKind::ValidationMessage,
     })
 }
 
@@ -295,11 +295,9 @@ impl Used {
 
     /// A message about no document may be about any node.
     fn is_touched_by(&self, resolver: &Resolver<'_>, message: &ValidationMessage) -> bool {
-        let text =
-            |document: &Value, key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut documents = message.documents.iter();
         message.documents.is_empty()
-            || documents.any(|document| self.is_about(resolver, &text(document, "schema"), &text(document, "name")))
+            || documents.any(|document| self.is_about(resolver, &document.schema, &document.name))
     }
 
     fn is_about(&self, resolver: &Resolver<'_>, schema: &str, name: &str) -> bool {

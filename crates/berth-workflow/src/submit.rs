@@ -5,12 +5,14 @@ mod preview;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use berth_api::ValidationMessage;
 use berth_labels::Flavour;
-use berth_repository::{Configdocs, ValidationMessage};
+use berth_repository::Configdocs;
 use berth_site::LabelJoin;
 use berth_store::{Action, ActionId, ActionStore, Command, NewAction, NewNote, Origin};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use uuid::Builder;
 
 pub use error::SubmitError;
 pub use preview::{Preview, PreviewNode};
@@ -100,7 +102,8 @@ pub struct Workflow {
     store: Arc<dyn ActionStore>,
     engine: Arc<Engine>,
     options: WorkflowOptions,
-    /// The site that was used last. A revision never changes.
+    /// The site that was used last. A revision never changes, but another one can have its number after everything was
+    /// deleted.
     kept: Mutex<Option<Arc<SiteSnapshot>>>,
 }
 
@@ -228,7 +231,7 @@ impl Workflow {
             && self.options.deployment_configuration.is_needed(&site)
             && let Some(message) = site.missing_deployment_configuration()
         {
-            return Err(SubmitError::NoDeploymentConfiguration(message));
+            return Err(SubmitError::NoDeploymentConfiguration(Box::new(message)));
         }
         if self.options.require_site_action && staged.last_site_action.is_none() {
             return Err(SubmitError::NoSiteAction);
@@ -237,8 +240,9 @@ impl Workflow {
     }
 
     async fn site(&self, revision: u64) -> Result<Arc<SiteSnapshot>, SubmitError> {
+        let key = self.configdocs.repository().revision_key(revision).await?;
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(site) = kept.filter(|site| site.revision == revision) {
+        if let Some(site) = kept.filter(|site| site.key == key) {
             return Ok(site);
         }
         let site = SiteSnapshot::load(&self.configdocs, revision, self.options.flavour).await?;
@@ -301,7 +305,7 @@ fn new_action(caller: &Caller, revision: u64, options: &ActionOptions, nodes: &[
     second.copy_from_slice(for_task);
     NewAction {
         id: ActionId::new(caller.now, first),
-        task_id: uuid(second),
+        task_id: Builder::from_random_bytes(second).into_uuid().to_string(),
         origin: Origin::Action,
         name: String::new(),
         parameters: Value::Null,
@@ -313,18 +317,13 @@ fn new_action(caller: &Caller, revision: u64, options: &ActionOptions, nodes: &[
         exclusive: None,
         nodes: nodes
             .iter()
-            .map(|(node, declaration)| (node.clone(), json!({ "labels": declaration.labels })))
+            .map(|(node, declaration)| {
+                let work = json!({ "labels": declaration.labels, "berth": declaration.berth });
+                (node.clone(), work)
+            })
             .collect(),
         now: caller.now,
     }
-}
-
-/// A random UUID, version 4.
-fn uuid(random: [u8; 16]) -> String {
-    let bits = u128::from_be_bytes(random) & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
-    let text = format!("{bits:032x}");
-    let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
-    [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-")
 }
 
 /// What is worth saying of a new action.
@@ -356,15 +355,4 @@ fn notes(action: &Action, nodes: &[(String, Declaration)], unknown: &[String]) -
         }
     }
     worth_saying
-}
-
-#[cfg(test)]
-mod tests {
-    use super::uuid;
-
-    #[test]
-    fn tasks_have_random_uuids() {
-        assert_eq!(uuid([0; 16]), "00000000-0000-4000-8000-000000000000");
-        assert_eq!(uuid([0xff; 16]), "ffffffff-ffff-4fff-bfff-ffffffffffff");
-    }
 }

@@ -1,12 +1,11 @@
 //! What carries traffic in the cluster right now, and where: read before nodes are relabelled.
 
-use berth_documents::{Sources, parse};
+use berth_documents::{DocumentSet, object_name};
 use berth_site::{LiveTraffic, ROUTER_LABEL};
 use kube::{
     Api, Client,
     api::{ApiResource, DynamicObject, GroupVersionKind, ListParams},
 };
-use serde::Serialize;
 use serde_json::json;
 
 /// Where router pods are.
@@ -14,19 +13,6 @@ const ROUTERS: &str = "openshift-ingress";
 
 /// Objects in one answer of a list.
 const LIST_PAGE: u32 = 500;
-
-/// From where it is known what would move.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "source", rename_all = "lowercase")]
-pub enum MovesFrom {
-    /// The cluster: the status of its `EgressIP`s, its ingress controllers and router pods, the networks of its Nodes.
-    Cluster,
-    /// The documents: OVN-Kubernetes' own assignment, simulated.
-    Simulation {
-        /// Why the cluster does not say it.
-        reason: String,
-    },
-}
 
 /// Reads what carries traffic. A kind that the cluster does not have has no objects.
 pub(crate) async fn live_traffic(client: &Client) -> kube::Result<LiveTraffic> {
@@ -42,7 +28,7 @@ pub(crate) async fn live_traffic(client: &Client) -> kube::Result<LiveTraffic> {
         ),
         ("", "v1", "Pod", "pods", Some(ROUTERS)),
     ];
-    let mut texts = Vec::new();
+    let mut set = DocumentSet::default();
     for (group, version, kind, plural, namespace) in kinds {
         let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
         let (api, mut page): (Api<DynamicObject>, _) = match namespace {
@@ -62,12 +48,11 @@ pub(crate) async fn live_traffic(client: &Client) -> kube::Result<LiveTraffic> {
             };
             for mut object in list.items {
                 object.metadata.managed_fields = None;
-                let name = format!("{kind}/{}", object.metadata.name.as_deref().unwrap_or_default());
                 let mut value = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
                 // Objects of a list do not say what they are.
                 value["apiVersion"] = json!(resource.api_version);
                 value["kind"] = json!(kind);
-                texts.push((name, value.to_string()));
+                set.add_object(object_name(&value), &value);
             }
             match list.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => page = page.continue_token(&token),
@@ -75,12 +60,6 @@ pub(crate) async fn live_traffic(client: &Client) -> kube::Result<LiveTraffic> {
             }
         }
     }
-    let mut sources = Sources::new();
-    let mut documents = Vec::new();
-    for (name, text) in texts {
-        let id = sources.add(name, text);
-        documents.extend(parse(&sources, id).documents);
-    }
     // What the API server took is not judged here.
-    Ok(LiveTraffic::read(&sources, &documents).0)
+    Ok(LiveTraffic::read(&set.sources, &set.documents).0)
 }

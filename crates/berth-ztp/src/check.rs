@@ -8,17 +8,22 @@ mod clusters;
 mod fields;
 mod hosts;
 mod ignition;
+mod installs;
 mod manifests;
+mod metal;
 mod model;
 mod nested;
+mod networks;
 mod nodes;
 mod placement;
+mod platform;
 mod references;
+mod schema;
 mod validations;
 
 use std::collections::BTreeMap;
 
-use berth_documents::{Diagnostic, Document, Lint, SourceId, Sources, Span};
+use berth_documents::{Diagnostic, Document, Lint, Severity, SourceId, Sources, Span};
 use berth_site::Release;
 
 use self::model::{HostView, Hub};
@@ -110,11 +115,16 @@ fn check_set(
     }
     let before = Hub::read(&options.against, &[]);
     let mut findings = Findings(Vec::new());
+    for document in hub.documents {
+        fields::check(document, &mut findings);
+        schema::check(document, &mut findings);
+    }
     references::check(&hub, &mut findings);
+    metal::check(&hub, &mut findings);
     clusters::check(&hub, options, &mut findings);
     hosts::check(&hub, options, &mut findings);
     ignition::check(&hub, options, &mut findings);
-    manifests::check(&hub, options, &mut findings);
+    manifests::check(sources, &hub, options, &mut findings);
     validations::check(&hub, &mut findings);
     placement::check(sources, &hub, options, &load_balancers, &mut findings);
     changes::check(&hub, &before, options, &mut findings);
@@ -125,6 +135,15 @@ fn check_set(
 struct Findings(Vec<Diagnostic>);
 
 impl Findings {
+    /// Takes over what the reader of a site's documents finds in objects of the cluster, so that `berth lint` and this check agree.
+    fn of_objects(&mut self, found: Vec<Diagnostic>, least: Severity) {
+        // Objects of two clusters may have one name.
+        let wrong = found
+            .into_iter()
+            .filter(|it| it.severity() <= least && it.code() != "duplicate-document");
+        self.0.extend(wrong);
+    }
+
     fn add(&mut self, lint: &'static Lint, span: Span, message: impl Into<String>) {
         self.0.push(Diagnostic::new(lint, span, message));
     }

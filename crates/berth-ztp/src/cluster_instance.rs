@@ -10,10 +10,10 @@ use crate::{
     manifest::{Manifest, Stage},
     names::{BMAC, IGNORED_HOST},
     raw::{
-        IGNORED_VALIDATIONS, WHY_IGNORED, agent_cluster_install, cluster_networks, count, interfaces, machine_networks,
-        platform, stage, vips,
+        IGNORED_VALIDATIONS, WHY_IGNORED, agent_cluster_install, cluster_networks, count, ignores_validations,
+        interfaces, is_single, machine_networks, platform, stage, vips,
     },
-    target::{RemoteWay, Target},
+    target::Target,
     ztp::{ZtpOptions, image_set},
 };
 
@@ -21,7 +21,7 @@ use crate::{
 pub(crate) const TEMPLATES: &str = "open-cluster-management";
 
 /// The default templates have no words for these, so the object that has them is given as it is.
-const WHY_RAW: &str = "The default templates of a ClusterInstance know neither a load balancer of your own, user-managed \
+const WHY_RAW: &str = "The default templates of a ClusterInstance know neither a user-managed load balancer, user-managed \
     networking nor mastersSchedulable. So the ClusterInstance suppresses its AgentClusterInstall, and this is the one to \
     apply beside it.";
 
@@ -50,7 +50,7 @@ pub(crate) fn cluster_instance(
         "50-clusterinstance.yaml",
         instance(Some(Stage::Install)),
     );
-    if target.remote_way == RemoteWay::Unsupported && !raw_install && hosts.hosts.iter().any(|host| host.remote) {
+    if !raw_install && ignores_validations(target, hosts, options) {
         first = first.comment(WHY_IGNORED);
     }
     manifests.push(first);
@@ -90,7 +90,8 @@ fn object(
         _ => "HighlyAvailable",
     };
     set("clusterType", json!(kind));
-    if !target.user_managed_networking() {
+    let single = is_single(target, hosts);
+    if !target.user_managed_networking() && !single {
         set("apiVIPs", vips(&cluster.api_vips));
         set("ingressVIPs", vips(&cluster.ingress_vips));
     }
@@ -111,7 +112,9 @@ fn object(
         set("serviceNetwork", Value::Array(objects));
     }
     set("networkType", json!("OVNKubernetes"));
-    set("platformType", json!(platform(target)));
+    if !single || target.user_managed_networking() {
+        set("platformType", json!(platform(target)));
+    }
     if let Some(key) = &options.ssh_public_key {
         set("sshPublicKey", json!(key));
     }
@@ -121,7 +124,7 @@ fn object(
     }
     if raw_install {
         set("suppressedManifests", json!(["AgentClusterInstall"]));
-    } else if target.remote_way == RemoteWay::Unsupported && hosts.hosts.iter().any(|host| host.remote) {
+    } else if ignores_validations(target, hosts, options) {
         set(
             "extraAnnotations",
             json!({"AgentClusterInstall": {IGNORED_HOST: IGNORED_VALIDATIONS}}),

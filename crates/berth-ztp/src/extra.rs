@@ -319,7 +319,7 @@ fn routers(target: &Target<'_>, hosts: &mut Hosts, ingress: &[Value]) -> Vec<(St
         return files.into_iter().collect();
     }
     let why = if target.cluster.load_balancer == LoadBalancer::UserManaged {
-        "with a load balancer of your own no node calls itself remote; let it send ports 80 and 443 to the control plane"
+        "with a user-managed load balancer no node calls itself remote; let it send ports 80 and 443 to the control plane"
     } else {
         "before 4.13 no node calls itself remote"
     };

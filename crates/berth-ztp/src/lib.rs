@@ -13,6 +13,7 @@ mod check;
 mod cluster_instance;
 mod extra;
 mod host;
+mod hub;
 mod lints;
 mod manifest;
 mod names;

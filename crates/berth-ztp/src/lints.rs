@@ -72,10 +72,55 @@ SECRET Error "ztp-secret" "a Secret that cannot serve"
 management controller has the keys `username` and `password`. Both are in the namespace of the object that names them.
 "
 FIELD Warning "ztp-field" "a field that is dropped, deprecated, or of the other kind's form"
-"Fields that a CRD does not have are pruned without a word, such as `agentLabelSelector` in an InfraEnv's spec, which exists
+"Fields that a CRD does not have are silently pruned, such as `agentLabelSelector` in an InfraEnv's spec, which exists
 in its status only. apiVIP, ingressVIP and manifestsConfigMapRef have given way to apiVIPs, ingressVIPs and
 manifestsConfigMapRefs. serviceNetwork is a list of texts in an AgentClusterInstall and of objects with `cidr` in a
 ClusterInstance.
+"
+REQUIRED Error "ztp-required" "a field that the hub requires is missing"
+"The CRD or a webhook rejects the object without the field: for a ClusterInstance clusterName, baseDomain, clusterImageSetNameRef,
+pullSecretRef, templateRefs of the cluster and of each node, and for each node hostName, bmcAddress, bmcCredentialsName and
+bootMACAddress; for a BareMetalHost online; for an AgentClusterInstall clusterDeploymentRef, networking, provisionRequirements and, until
+it is installed, imageSetRef.
+"
+VALUE Error "ztp-value" "a value that the hub rejects"
+"The CRD or a webhook rejects the value: a mode, role, platform or network type that it does not know, a number where it wants a string,
+a MAC address or disk that is not one, JSON that cannot be parsed, two settings that exclude each other.
+
+  bootMode: uefi          # wrong
+  bootMode: UEFI          # right
+  rootDeviceHints: {deviceName: sda}        # wrong
+  rootDeviceHints: {deviceName: /dev/sda}   # right
+"
+BMC Error "ztp-bmc" "a management controller that Metal3 rejects"
+"The scheme of the address names a driver: redfish, redfish-virtualmedia, redfish-uefihttp, idrac-redfish, idrac-virtualmedia,
+ilo5-redfish and ilo5-virtualmedia, each also with +http or +https, or ipmi and libvirt. The host is a DNS name or an IP address, IPv6 in
+brackets. IPMI drivers support neither secure boot, RAID nor fast inspection, and libvirt needs a bootMACAddress.
+
+  address: https://10.0.0.1/redfish/v1/Systems/1                        # wrong
+  address: redfish-virtualmedia+https://10.0.0.1/redfish/v1/Systems/1   # right
+"
+BMC_UNUSABLE Warning "ztp-bmc-unusable" "a management controller that is accepted and cannot work"
+"Metal3 accepts an address without a host, or with a port that does not exist, and never reaches the machine. Credentials in the address
+are not used: they belong in the Secret that credentialsName names.
+"
+UNPAIRED Note "ztp-unpaired" "a host without the MAC address by which it is paired"
+"The hub pairs a BareMetalHost with the agent that runs on the machine by bootMACAddress. Metal3 accepts a host without it, but role, host
+name, labels and disks of the host do not reach the agent.
+"
+INSTALLER_ARGS Error "ztp-installer-args" "installer arguments that Assisted Service rejects"
+"Installer arguments are a JSON array of strings. Supported flags: --append-karg, --delete-karg, -n, --copy-network, --network-dir,
+--save-partlabel, --save-partindex, --image-url, --image-file. A value contains no blank; the value of a flag is the next item.
+
+  '[\"--append-karg\", \"ip=dhcp\"]'
+"
+PLATFORM Error "ztp-platform" "a platform and a kind of networking that exclude each other"
+"Platforms None and External need userManagedNetworking; BareMetal and Nutanix exclude it. A single node has platform None or External and
+user-managed networking, which are also the defaults. The default templates of a ClusterInstance do not render userManagedNetworking.
+"
+REFERENCE Warning "ztp-reference" "an object that is not among the manifests"
+"The manifests have objects of a kind, and not the one that is named: most often a typing mistake. An object that the hub has already is
+fine.
 "
 COUNTS Error "ztp-counts" "the number of hosts is not the one that the installation waits for"
 "provisionRequirements are exact counts: with one host too many or too few of a role the installation never starts. A node
@@ -92,27 +137,28 @@ your own otherwise.
 "
 NETWORK Error "ztp-network" "networks or VIPs that Assisted Service refuses"
 "A CIDR is written as its network address, is large enough (machine networks up to /28, cluster and service networks up to
-/25), and overlaps no other. A VIP is inside a machine network and not its broadcast address; API and ingress differ unless
-the load balancer is the user's. With user-managed networking there are no VIPs. Without dual stack a cluster that moves its
-VIPs has one machine network.
+/25), and overlaps no other. A cluster of more than one node needs as many API VIPs as ingress VIPs, the first in the first machine
+network and the second in the second; a user-managed load balancer may have them in any. A VIP is not a broadcast address; API and
+ingress differ unless the load balancer is user-managed. With user-managed networking and with a single node there are no VIPs. Without
+dual stack there is one machine network.
 "
 MACHINE_NETWORK Error "ztp-machine-network" "a host has no address in the machine network"
 "While the cluster moves its VIPs, every host needs an address in every machine network, and the validation
-belongs-to-machine-cidr stops the installation otherwise. Supported ways for a remote worker: a load balancer of your own
-(from 4.16), user-managed networking, or day 2. Ignored validations work too and nobody supports them.
+belongs-to-machine-cidr stops the installation otherwise. Supported ways for a remote worker: a user-managed load balancer
+(from 4.16), user-managed networking, or day 2. Ignored validations work too and are not supported.
 "
 VALIDATIONS Error "ztp-validations" "a list of validations that the service refuses"
 "An id that the service does not know, an empty item, or a validation that cannot be ignored: the service-wide list then
 keeps the service from starting, the cluster's list is refused. Where a cluster has its own list, the service-wide one does
 not count for it.
 "
-VALIDATIONS_OFF Warning "ztp-validations-off" "validations are switched off, which nobody supports"
+VALIDATIONS_OFF Warning "ztp-validations-off" "validations are switched off, which is not supported"
 "The installation then starts although the service knows that a host does not fit. The service-wide list holds for every
 cluster of the hub; the annotation `agent-install.openshift.io/ignored-host-validations` holds for one. Prefer a supported
-way: a load balancer of your own (from 4.16), user-managed networking, or remote workers at day 2.
+way: a user-managed load balancer (from 4.16), user-managed networking, or remote workers at day 2.
 "
 LOAD_BALANCER Error "ztp-load-balancer" "a load balancer that the release or the cluster does not allow"
-"A load balancer of your own (`loadBalancer.type: UserManaged`) is installed from 4.16 on, with VIPs, on one family of
+"A user-managed load balancer (`loadBalancer.type: UserManaged`) is installed from 4.16 on, with VIPs, on one family of
 addresses, with more than one node, and not with user-managed networking.
 "
 REMOTE Note "ztp-remote-worker" "a host that will call itself a remote worker"
@@ -128,7 +174,7 @@ an object together have 256 KiB.
 POOL Warning "ztp-pool" "a host's pool and its labels do not fit"
 "Labels and pool belong together. A pool without the labels that its nodeSelector wants: the node goes back to worker.
 Labels of a custom pool without the annotation: the node boots as a worker and reboots. Labels of two custom pools: the
-operator refuses both. A pool on a master is ignored without a word.
+operator refuses both. A pool on a master is silently ignored.
 "
 POOL_MANIFEST Error "ztp-pool-manifest" "a pool that the installation does not find"
 "The service looks for a host's pool in the extra manifests: the first document of a file ending in yaml, yml or json. A

@@ -9,6 +9,8 @@ const COMMENT_WIDTH: usize = 116;
 /// When an object is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
+    /// Once for the hub, before its first cluster.
+    Hub,
     /// With the cluster.
     Install,
     /// When the cluster is installed.
@@ -31,6 +33,7 @@ pub struct Manifest {
 impl Manifest {
     pub(crate) fn new(stage: Stage, file: impl AsRef<str>, object: Value) -> Self {
         let folder = match stage {
+            Stage::Hub => "hub/",
             Stage::Install => "",
             Stage::DayTwo => "day2/",
         };

@@ -15,7 +15,7 @@ pub(crate) const IGNORED_HOST: &str = "agent-install.openshift.io/ignored-host-v
 /// The same for validations of the cluster.
 pub(crate) const IGNORED_CLUSTER: &str = "agent-install.openshift.io/ignored-cluster-validations";
 
-/// Annotation of the `AgentServiceConfig`: a `ConfigMap` with settings of the service, which nobody supports.
+/// Annotation of the `AgentServiceConfig`: a `ConfigMap` with settings of the service, which is not supported.
 pub(crate) const SERVICE_CONFIG: &str = "unsupported.agent-install.openshift.io/assisted-service-configmap";
 
 /// The label by which an `InfraEnv` finds its `NMStateConfig`s. The service looks in all namespaces, so the value has to be

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     host::{Host, Hosts, Role},
+    hub::disables_for_service,
     manifest::{Manifest, Stage},
     names::{BMAC, IGNORED_HOST, INFRA_ENV, NMSTATE_CLUSTER},
     rules::label_annotation,
@@ -17,11 +18,10 @@ use crate::{
 /// The validations that the seed of all remote workers switched off.
 pub(crate) const IGNORED_VALIDATIONS: &str = "belongs-to-machine-cidr,belongs-to-majority-group";
 
-pub(crate) const WHY_IGNORED: &str = "Nobody supports this: Assisted Service wants every host in the machine network and in one \
+pub(crate) const WHY_IGNORED: &str = "Unsupported. Assisted Service wants every host in the machine network and in one \
     layer-2 group when the cluster moves its VIPs itself, and remote workers are in neither. The annotation lets the \
-    installation start although these two validations fail. Hubs from before April 2026 do not know it; there the same \
-    list goes into a ConfigMap with DISABLED_HOST_VALIDATIONS that the AgentServiceConfig names, and then it holds for \
-    every cluster of the hub.";
+    installation start although these two validations fail. Advanced Cluster Management before 2.17 does not know it: \
+    `--hub-release 2.16` switches the validations off for the whole hub instead.";
 
 /// When a host is applied.
 pub(crate) fn stage(target: &Target<'_>, host: &Host) -> Stage {
@@ -38,6 +38,19 @@ pub(crate) fn count(target: &Target<'_>, hosts: &Hosts, role: Role) -> usize {
         .of_role(role)
         .filter(|host| stage(target, host) == Stage::Install)
         .count()
+}
+
+/// Whether the cluster is installed as a single node, which has neither VIPs nor a platform.
+pub(crate) fn is_single(target: &Target<'_>, hosts: &Hosts) -> bool {
+    let count = |role: Role| count(target, hosts, role);
+    count(Role::Master) == 1 && count(Role::Worker) == 0 && count(Role::Arbiter) == 0
+}
+
+/// Whether validations that remote machines fail are ignored for this cluster, by an annotation.
+pub(crate) fn ignores_validations(target: &Target<'_>, hosts: &Hosts, options: &ZtpOptions) -> bool {
+    target.remote_way == RemoteWay::Unsupported
+        && hosts.hosts.iter().any(|host| host.remote)
+        && !disables_for_service(target, hosts, options)
 }
 
 /// The whole set, the namespace and the extra manifests aside.
@@ -161,8 +174,11 @@ pub(crate) fn agent_cluster_install(
     set("clusterDeploymentRef", json!({"name": name}));
     set("imageSetRef", json!({"name": image_set(options, target)}));
     set("networking", networking(target));
-    set("platformType", json!(platform(target)));
-    if !target.user_managed_networking() {
+    let single = is_single(target, hosts);
+    if !single || target.user_managed_networking() {
+        set("platformType", json!(platform(target)));
+    }
+    if !target.user_managed_networking() && !single {
         set("apiVIPs", vips(&cluster.api_vips));
         set("ingressVIPs", vips(&cluster.ingress_vips));
         if cluster.load_balancer == LoadBalancer::UserManaged {
@@ -189,7 +205,7 @@ pub(crate) fn agent_cluster_install(
         set("manifestsConfigMapRefs", Value::Array(references));
     }
     let mut metadata = json!({"name": name, "namespace": name});
-    let unsupported = target.remote_way == RemoteWay::Unsupported && hosts.hosts.iter().any(|host| host.remote);
+    let unsupported = ignores_validations(target, hosts, options);
     if let (true, Value::Object(map)) = (unsupported, &mut metadata) {
         map.insert("annotations".to_owned(), json!({IGNORED_HOST: IGNORED_VALIDATIONS}));
     }

@@ -120,6 +120,52 @@ pub(crate) fn override_problem(text: &str) -> Result<Value, String> {
     }
 }
 
+/// Flags that the service passes on to the installer.
+const INSTALLER_FLAGS: &[&str] = &[
+    "--append-karg",
+    "--delete-karg",
+    "-n",
+    "--copy-network",
+    "--network-dir",
+    "--save-partlabel",
+    "--save-partindex",
+    "--image-url",
+    "--image-file",
+];
+
+/// Why the service would reject installer arguments.
+pub(crate) fn installer_args_problem(text: &str) -> Option<String> {
+    let value: Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => return Some(format!("they are not a valid JSON-formatted string: {error}")),
+    };
+    let Some(args) = value.as_array() else {
+        return Some("they are not a JSON array".to_owned());
+    };
+    // The service's own class of characters, in which `+-=` is a range.
+    let legal = |c: char| c.is_ascii_alphanumeric() || "@!#$%*()_\"'{}[]".contains(c) || ('+'..='=').contains(&c);
+    args.iter().find_map(|arg| match arg.as_str() {
+        None => Some(format!("{arg} is not a string")),
+        Some(flag) if flag.starts_with('-') => (!INSTALLER_FLAGS.contains(&flag))
+            .then(|| format!("unexpected flag {flag}; allowed: {}", INSTALLER_FLAGS.join(", "))),
+        Some(value) => {
+            (value.is_empty() || !value.chars().all(legal)).then(|| format!("unexpected characters in `{value}`"))
+        }
+    })
+}
+
+/// Why the service would reject a cluster's name.
+pub(crate) fn cluster_name_problem(name: &str, without_platform: bool) -> Option<&'static str> {
+    let legal = |part: &str| {
+        let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        !part.is_empty() && part.bytes().all(inner) && !part.starts_with('-') && !part.ends_with('-')
+    };
+    if !name.split('.').all(legal) {
+        return Some("it must consist of lower-case letters, digits and `-`, and begin and end with a letter or digit");
+    }
+    (name.contains('.') && !without_platform).then_some("a dot is supported with platform None only")
+}
+
 /// Why a key of a `ConfigMap` cannot be an extra manifest.
 pub(crate) fn manifest_name_problem(name: &str) -> Option<&'static str> {
     if name.starts_with('.') || name.contains([' ', '/']) {

@@ -8,13 +8,13 @@ use berth_site::{Cluster, LoadBalancer, Machine, Network, Platform, Release, Sit
 use crate::{host::Role, lints, ztp::ZtpOptions};
 
 /// The first release whose nodes find out by themselves that they are remote.
-pub(crate) const DETECTS_REMOTE: Release = Release { major: 4, minor: 13 };
+pub(crate) const DETECTS_REMOTE: Release = Release::DETECTS_REMOTE;
 
 /// The first release whose kubelet units read the label variable on all machines but arbiters. Those of bare-metal workers got it with
 /// the detection of remote workers. No release note says it: the change was made while 4.19 was written (decision 0017).
 pub(crate) const LABEL_VARIABLE: Release = Release { major: 4, minor: 19 };
 
-/// The first release that Assisted Service installs behind a load balancer of the user's.
+/// The first release that Assisted Service installs behind a user-managed load balancer.
 pub(crate) const USER_MANAGED_LB: Release = Release { major: 4, minor: 16 };
 
 /// How machines outside the VIPs' network join.
@@ -91,7 +91,7 @@ impl<'a> Target<'a> {
         if self.release < USER_MANAGED_LB {
             refuse(
                 format!(
-                    "Assisted Service installs behind a load balancer of your own from {USER_MANAGED_LB} on, not {}",
+                    "Assisted Service installs behind a user-managed load balancer from {USER_MANAGED_LB} on, not {}",
                     self.release
                 ),
                 "take a newer release, `platform: None` (user-managed networking), or `loadBalancer: ClusterManaged` with the \
@@ -100,14 +100,14 @@ impl<'a> Target<'a> {
         }
         if cluster.api_vips.is_empty() || cluster.ingress_vips.is_empty() {
             refuse(
-                "a load balancer of your own needs `apiVIPs` and `ingressVIPs` too: Assisted Service asks for them"
+                "a user-managed load balancer needs `apiVIPs` and `ingressVIPs` too: Assisted Service asks for them"
                     .to_owned(),
                 "give the load balancer's address, which may be the same for both",
             );
         }
         if self.is_dual_stack() {
             refuse(
-                "Assisted Service takes no dual stack with a load balancer of your own".to_owned(),
+                "Assisted Service takes no dual stack with a user-managed load balancer".to_owned(),
                 "use one family of addresses, or `platform: None`",
             );
         }
@@ -157,10 +157,27 @@ impl<'a> Target<'a> {
                 && !self.cluster.vips().any(|vip| machine.shares_a_network_with(vip.value)))
     }
 
-    /// The networks for `machineNetwork`. A load balancer of the user's, or none, allows those of the remote sites too.
+    /// The networks for `machineNetwork`. A user-managed load balancer allows those of the remote sites too; without VIPs the service
+    /// takes one network of each family.
     pub(crate) fn machine_networks(&self) -> Vec<&'a Network> {
         let mut networks = self.site.machine_networks();
-        if self.remote_way == RemoteWay::Day0 {
+        if self.moves_vips() {
+            // Each VIP belongs to the machine network of the same place in the list.
+            let place = |network: &Network| {
+                let mut vips = self.cluster.api_vips.iter();
+                vips.position(|vip| network.contains(vip.value)).unwrap_or(usize::MAX)
+            };
+            networks.sort_by_key(|network| place(network));
+        }
+        if self.user_managed_networking() {
+            let family = |network: &Network| network.cidr.as_ref().map(|cidr| cidr.value.addr().is_ipv4());
+            let mut seen = Vec::new();
+            networks.retain(|network| {
+                let first = !seen.contains(&family(network));
+                seen.push(family(network));
+                first
+            });
+        } else if self.remote_way == RemoteWay::Day0 {
             let remote = self.cluster.remote_sites.iter().flat_map(|site| &site.networks);
             for network in remote.filter_map(|name| self.site.network(&name.value)) {
                 if !networks.iter().any(|known| known.name.value == network.name.value) {

@@ -11,6 +11,7 @@ use crate::{
     cluster_instance::cluster_instance,
     extra::extra,
     host::{Hosts, Role, hosts, listed},
+    hub::hub,
     lints,
     manifest::{Manifest, Stage},
     raw::{count, raw},
@@ -46,7 +47,7 @@ pub struct ZtpOptions {
     pub form: Form,
     /// The release, where it is another than the Cluster's.
     pub release: Option<Release>,
-    /// Remote machines at day 0 by validations that do not block, although nobody supports it.
+    /// Remote machines at day 0 by validations that do not block, although it is not supported.
     pub unsupported: bool,
     /// When overrides carry the boot labels.
     pub boot_labels: BootLabels,
@@ -54,8 +55,17 @@ pub struct ZtpOptions {
     pub pull_secret: String,
     /// The `ClusterImageSet`; without it, one named after the release.
     pub image_set: Option<String>,
+    /// The release image of the `ClusterImageSet`.
+    pub release_image: Option<String>,
     /// The key with which people log in.
     pub ssh_public_key: Option<String>,
+    /// The release of Advanced Cluster Management on the hub.
+    pub hub_release: Option<Release>,
+}
+
+impl ZtpOptions {
+    /// The first release of Advanced Cluster Management whose Assisted Service ignores validations of a single cluster.
+    pub(crate) const IGNORES_PER_CLUSTER: Release = Release { major: 2, minor: 17 };
 }
 
 impl Default for ZtpOptions {
@@ -67,7 +77,9 @@ impl Default for ZtpOptions {
             boot_labels: BootLabels::Auto,
             pull_secret: "pull-secret".to_owned(),
             image_set: None,
+            release_image: None,
             ssh_public_key: None,
+            hub_release: None,
         }
     }
 }
@@ -117,12 +129,13 @@ pub fn manifests(input: &ZtpInput<'_>) -> Manifests {
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
     )];
     manifests.extend(extra.manifests);
+    manifests.extend(hub(&target, &mut hosts, input.options));
     let (references, options) = (&extra.references, input.options);
     match options.form {
         Form::Raw => manifests.extend(raw(&target, &hosts, references, options)),
         Form::ClusterInstance => manifests.extend(cluster_instance(&target, &hosts, references, options)),
     }
-    on_the_hub(&target, &mut hosts, options);
+    secrets(&target, &mut hosts, options);
     manifests.sort_by(|a, b| (a.stage, &a.file).cmp(&(b.stage, &b.file)));
     answer.notes = hosts.notes;
     if !answer.diagnostics.iter().any(|it| it.severity() == Severity::Error) {
@@ -185,7 +198,7 @@ fn control_plane(target: &Target<'_>, hosts: &Hosts, findings: &mut Vec<Diagnost
                     host.name
                 ),
             )
-            .with_help("use a load balancer of your own (`loadBalancer: UserManaged`, from 4.16)"),
+            .with_help("use a user-managed load balancer (`loadBalancer: UserManaged`, from 4.16)"),
         );
     }
     if target.cluster.load_balancer == LoadBalancer::UserManaged
@@ -196,7 +209,7 @@ fn control_plane(target: &Target<'_>, hosts: &Hosts, findings: &mut Vec<Diagnost
         findings.push(Diagnostic::new(
             &lints::LOAD_BALANCER,
             span,
-            "Assisted Service takes no load balancer of your own for a single node",
+            "Assisted Service takes no user-managed load balancer for a single node",
         ));
     }
 }
@@ -217,11 +230,11 @@ fn remote(target: &Target<'_>, hosts: &mut Hosts) {
         RemoteWay::Day2 => format!(
             "{who}: outside the VIPs' network, which Assisted Service refuses at day 0 while the cluster moves its VIPs; their \
              manifests are in day2/, to apply when the cluster is installed. At day 0 they can come with `loadBalancer: \
-             UserManaged` (from 4.16), with `platform: None`, or, supported by nobody, with `--unsupported`"
+             UserManaged` (from 4.16), with `platform: None`, or, unsupported, with `--unsupported`"
         ),
         RemoteWay::Unsupported => format!(
             "{who}: outside the VIPs' network; the validations belongs-to-machine-cidr and belongs-to-majority-group do not \
-             block, which nobody supports"
+             block, which is not supported"
         ),
         RemoteWay::Day0 => format!("{who}: outside the VIPs' network, at day 0 with the others"),
     });
@@ -242,14 +255,13 @@ fn remote(target: &Target<'_>, hosts: &mut Hosts) {
 }
 
 /// What the hub must have beside the manifests.
-fn on_the_hub(target: &Target<'_>, hosts: &mut Hosts, options: &ZtpOptions) {
+fn secrets(target: &Target<'_>, hosts: &mut Hosts, options: &ZtpOptions) {
     let name = &*target.cluster.name.value;
     let secrets: BTreeSet<String> = hosts.hosts.iter().map(|host| host.bmc_credentials.clone()).collect();
     let secrets: Vec<String> = secrets.into_iter().collect();
     hosts.note(format!(
-        "the hub must have: ClusterImageSet `{}`; in namespace `{name}` the Secret `{}` and those of the management controllers \
-         ({}); `watchAllNamespaces: true` in Provisioning `provisioning-configuration`",
-        image_set(options, target),
+        "the hub needs the Secret `{}` and those of the management controllers ({}) in namespace `{name}`; what it needs once for all \
+         clusters is in hub/",
         options.pull_secret,
         listed(&secrets)
     ));

@@ -10,6 +10,7 @@ mod configdocs;
 mod controller;
 mod database;
 mod diff;
+mod drydock;
 mod egress;
 mod explain;
 mod forecast;
@@ -57,6 +58,10 @@ pub(crate) use self::{
     controller::{AdmissionName, ClusterArgs, ControllerArgs, ModeName, StatusArgs},
     database::{DatabaseArgs, address_in, check_secrets},
     diff::DiffArgs,
+    drydock::{
+        DesignValidateArgs, DrydockArgs, DrydockCommand, DrydockDesign, DrydockNode, DrydockTask,
+        DrydockTaskCreateArgs, PromenadeArgs, PromenadeCommand, PromenadeNodeLabels,
+    },
     egress::{EgressArgs, EgressCommand, EgressPlanArgs, EgressVerifyArgs, Relabel},
     explain::ExplainArgs,
     forecast::ForecastArgs,
@@ -86,7 +91,7 @@ pub(crate) use self::{
     },
     server::ServerArgs,
     shipyard::{
-        ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,
+        KeystoneArgs, ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,
         ShipyardCreateConfigdocsArgs, ShipyardFormat, ShipyardGet, ShipyardHelpArgs, ShipyardItem,
     },
     store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
@@ -161,6 +166,8 @@ pub(crate) enum Command {
     Retry(RetryArgs),
     SiteAction(SiteActionArgs),
     Shipyard(ShipyardArgs),
+    Drydock(DrydockArgs),
+    Promenade(PromenadeArgs),
     Rollout(RolloutArgs),
     Forecast(ForecastArgs),
     Rehearse(RehearseArgs),

@@ -9,6 +9,7 @@ mod controller;
 mod describe;
 mod diff;
 mod doctor;
+mod drydock;
 mod egress_plan;
 mod egress_verify;
 mod explain;
@@ -50,13 +51,14 @@ mod token_create;
 mod token_list;
 mod token_revoke;
 mod unit_kubelet;
+#[cfg(feature = "up")]
 mod up;
 mod ztp;
 mod ztp_check;
 
 use std::io::Read;
 
-use berth_server::Clock;
+use berth_clock::Clock;
 
 use self::control::Verb;
 use crate::{
@@ -77,10 +79,10 @@ pub(crate) fn run(
     printer: &mut Printer<'_>,
 ) -> Result<Exit, Failure> {
     match command {
-        Command::Install(args) => install::install(&args, printer),
+        Command::Install(args) => install::install(&args, clock, printer),
         Command::Uninstall(args) => install::uninstall(&args, printer),
-        Command::Doctor(args) => doctor::run(&args, printer),
-        Command::Controller(args) => controller::run(&args),
+        Command::Doctor(args) => doctor::run(&args, clock, printer),
+        Command::Controller(args) => controller::run(&args, clock),
         Command::Status(args) => status::run(&args, printer),
         Command::Lint(args) => lint::run(&args, stdin, printer),
         Command::Resolve(args) => resolve::run(&args, stdin, printer),
@@ -112,6 +114,8 @@ pub(crate) fn run(
             SiteActionCommand::Record(args) => site_action::record(&args, clock, printer),
         },
         Command::Shipyard(args) => shipyard::run(args, stdin, printer),
+        Command::Drydock(args) => drydock::run(args, printer),
+        Command::Promenade(args) => drydock::run_promenade(args, printer),
         Command::Rollout(args) => match args.command {
             RolloutCommand::Plan(args) => rollout_plan::run(&args, stdin, printer),
         },
@@ -124,7 +128,13 @@ pub(crate) fn run(
         Command::Unit(args) => match args.command {
             UnitCommand::Kubelet(args) => unit_kubelet::run(&args, stdin, printer),
         },
-        Command::Up(args) => up::run(&args, stdin, printer),
+        #[cfg(feature = "up")]
+        Command::Up(args) => up::run(&args, stdin, clock, printer),
+        #[cfg(not(feature = "up"))]
+        Command::Up(_) => Err(Failure::Argument {
+            message: "this executable was built without the feature `up`, as those for clusters are".to_owned(),
+            hint: Some("`cargo install --path crates/berth` installs one that has it".to_owned()),
+        }),
         Command::Serve(args) => serve::run(&args, clock, printer),
         Command::Ingress(args) => match args.command {
             IngressCommand::Check(args) => ingress_check::run(&args, stdin, printer),

@@ -12,18 +12,29 @@ mod incoming;
 mod local;
 mod remote;
 
-use berth_documents::emit;
-use berth_repository::BufferMode;
-use berth_server::Clock;
+use berth_api::{Collections, Findings, RevisionSummary, Status};
+use berth_clock::Clock;
+use berth_repository::{BufferMode, read_shown_site};
 use serde::Serialize;
 use serde_json::Value;
 
+#[cfg(feature = "up")]
+pub(crate) use self::incoming::storable;
 pub(crate) use self::{
     changes::{Document, Written, changes},
-    incoming::{Incoming, read, storable},
+    incoming::{Incoming, read},
 };
 use self::{local::Local, remote::Remote};
-use crate::{args::RepositoryArgs, database::IfMissing, failure::Failure, server::Server, site::Loaded};
+use crate::{
+    args::RepositoryArgs,
+    database::IfMissing,
+    failure::Failure,
+    server::{Answer, Server},
+    site::Loaded,
+};
+
+/// What loading or committing came to.
+pub(crate) type StatusAnswer = Answer<Status<Findings>>;
 
 /// The revisions, wherever they are.
 pub(crate) enum Documents {
@@ -74,12 +85,11 @@ impl Documents {
             Self::Local(local) => local.revisions().await?,
             Self::Remote(remote) => remote.revisions().await?,
         };
-        let results = list.get("results").and_then(Value::as_array);
-        Ok(results.into_iter().flatten().filter_map(revision).collect())
+        Ok(list.results.into_iter().map(Revision::from).collect())
     }
 
     /// The documents of a revision, with `status`.
-    pub(crate) async fn documents(&self, revision: u64, shown: Shown) -> Result<Vec<Value>, Failure> {
+    pub(crate) async fn documents(&self, revision: u64, shown: Shown) -> Result<Vec<berth_api::Document>, Failure> {
         if revision == 0 {
             return Ok(Vec::new());
         }
@@ -91,7 +101,11 @@ impl Documents {
 
     /// The documents of a revision to compare others with. Those who may not see secrets see hashes that only the server can
     /// make, so to them every encrypted document looks changed; the server knows which is.
-    pub(crate) async fn to_compare(&self, revision: u64, incoming: &Incoming) -> Result<Vec<Value>, Failure> {
+    pub(crate) async fn to_compare(
+        &self,
+        revision: u64,
+        incoming: &Incoming,
+    ) -> Result<Vec<berth_api::Document>, Failure> {
         let shown = Shown {
             cleartext: incoming.has_secrets(),
             ..Shown::default()
@@ -133,7 +147,12 @@ impl Documents {
     }
 
     /// Loads a collection into the buffer, and gives Shipyard's status document.
-    pub(crate) async fn load(&self, name: &str, incoming: &Incoming, mode: BufferMode) -> Result<Value, Failure> {
+    pub(crate) async fn load(
+        &self,
+        name: &str,
+        incoming: &Incoming,
+        mode: BufferMode,
+    ) -> Result<StatusAnswer, Failure> {
         match self {
             Self::Local(local) => local.load(name, incoming, mode).await,
             Self::Remote(remote) => remote.load(name, incoming, mode).await,
@@ -141,7 +160,7 @@ impl Documents {
     }
 
     /// Validates and commits the buffer, and gives Shipyard's status document.
-    pub(crate) async fn commit(&self, force: bool, dry_run: bool) -> Result<Value, Failure> {
+    pub(crate) async fn commit(&self, force: bool, dry_run: bool) -> Result<StatusAnswer, Failure> {
         match self {
             Self::Local(local) => local.commit(force, dry_run).await,
             Self::Remote(remote) => remote.commit(force, dry_run).await,
@@ -149,7 +168,7 @@ impl Documents {
     }
 
     /// How every collection stands in two versions, in Shipyard's form.
-    pub(crate) async fn collections(&self, versions: Option<&str>) -> Result<Value, Failure> {
+    pub(crate) async fn collections(&self, versions: Option<&str>) -> Result<Answer<Collections>, Failure> {
         match self {
             Self::Local(local) => local.collections(versions).await,
             Self::Remote(remote) => remote.collections(versions).await,
@@ -157,7 +176,12 @@ impl Documents {
     }
 
     /// The documents of a collection.
-    pub(crate) async fn collection(&self, name: &str, version: &str, cleartext: bool) -> Result<Vec<Value>, Failure> {
+    pub(crate) async fn collection(
+        &self,
+        name: &str,
+        version: &str,
+        cleartext: bool,
+    ) -> Result<Vec<berth_api::Document>, Failure> {
         match self {
             Self::Local(local) => local.collection(name, version, cleartext).await,
             Self::Remote(remote) => remote.collection(name, version, cleartext).await,
@@ -197,7 +221,8 @@ impl Documents {
         })
     }
 
-    /// The site of a revision. One without a `LayeringPolicy` is read as a folder without one is: as it is written.
+    /// The site of a revision, read as servers and controllers read it: without its secrets, except those of machine configs.
+    /// One without a `LayeringPolicy` is read as a folder without one is: as it is written.
     pub(crate) async fn site(&self, revision: u64) -> Result<Loaded, Failure> {
         let cleartext = Shown {
             cleartext: true,
@@ -214,38 +239,30 @@ impl Documents {
             };
             documents = self.documents(revision, rendered).await?;
         }
-        let texts = documents
-            .into_iter()
-            .filter(|document| !schema(document).starts_with("deckhand/"))
-            .map(|mut document| {
-                let name = format!("revision {revision}: {}", Document::of(&document).path());
-                if let Some(fields) = document.as_object_mut() {
-                    fields.remove("status");
-                }
-                (name, emit::to_yaml(&document))
-            });
-        Ok(Loaded::from_texts(texts.collect()))
+        let name = |document: &berth_api::Document| format!("revision {revision}: {}", Document::of(document).path());
+        Ok(Loaded::of_site(read_shown_site(documents, name)))
     }
 }
 
-fn schema(document: &Value) -> &str {
-    document.get("schema").and_then(Value::as_str).unwrap_or_default()
+fn schema(document: &berth_api::Document) -> &str {
+    document
+        .written
+        .get("schema")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
-fn revision(value: &Value) -> Option<Revision> {
-    let texts = |key: &str| {
-        let list = value.get(key).and_then(Value::as_array);
-        let texts = list.into_iter().flatten().filter_map(Value::as_str);
-        texts.map(str::to_owned).collect::<Vec<_>>()
-    };
-    let created = value.get("createdAt").and_then(Value::as_str).unwrap_or_default();
-    let seconds = created.split(['.', '+']).next().unwrap_or(created);
-    Some(Revision {
-        id: value.get("id")?.as_u64()?,
-        created: format!("{}Z", seconds.trim_end_matches('Z')),
-        tags: texts("tags"),
-        buckets: texts("buckets"),
-    })
+impl From<RevisionSummary> for Revision {
+    fn from(summary: RevisionSummary) -> Self {
+        let created = &summary.created_at;
+        let seconds = created.split(['.', '+']).next().unwrap_or(created);
+        Self {
+            id: summary.id,
+            created: format!("{}Z", seconds.trim_end_matches('Z')),
+            tags: summary.tags,
+            buckets: summary.buckets,
+        }
+    }
 }
 
 /// The stages, as tags tell them.

@@ -2,11 +2,13 @@
 //!
 //! An answer of no (findings, failed nodes) is not a failure: it is printed as data and ends in [`Exit::No`].
 
-use std::{error::Error as StdError, fmt, io, path::PathBuf};
+use std::{error::Error as StdError, io, path::PathBuf};
 
+pub(crate) use berth_decide::Chain;
+use berth_ignition_server::PointerError;
 use berth_iso::{ArchiveError, ImageError};
 use berth_listen::ListenError;
-use berth_server::{PointerError, TokenError};
+use berth_tokens::TokenError;
 use thiserror::Error;
 
 use crate::{exit::Exit, input::InputError};
@@ -125,6 +127,15 @@ pub(crate) enum Failure {
         /// The status of the answer.
         status: u16,
     },
+    /// A server answers in a form that this version does not know.
+    #[error("the answer of {server} has not the form that was expected")]
+    Unexpected {
+        /// Its address.
+        server: String,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
+    },
     /// The database does not do what it was asked.
     #[error(transparent)]
     Store(#[from] berth_store::Error),
@@ -153,7 +164,7 @@ impl Failure {
                 ..
             } => Exit::No,
             Self::Store(error) => store_exit(error),
-            Self::Unreachable { .. } | Self::NotBerth { .. } => Exit::Unreachable,
+            Self::Unreachable { .. } | Self::NotBerth { .. } | Self::Unexpected { .. } => Exit::Unreachable,
             Self::Rejected { status, .. } => match status {
                 404 => Exit::Usage,
                 500.. => Exit::Unreachable,
@@ -211,20 +222,5 @@ fn store_exit(error: &berth_store::Error) -> Exit {
         Error::Conflict(_) | Error::NoSealingKey { .. } | Error::Sealed { .. } | Error::Damaged { .. } => Exit::No,
         Error::Database { .. } | Error::Tls { .. } => Exit::Unreachable,
         _ => Exit::Usage,
-    }
-}
-
-/// An error with its causes: no Display in this project repeats its source, so they are joined where they are printed.
-pub(crate) struct Chain<'a>(pub(crate) &'a dyn StdError);
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(f, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use berth_documents::{Diagnostic, Severity, Sources};
+use berth_documents::{Diagnostic, Location, Severity, Sources};
 use serde::Serialize;
 
 use crate::{
@@ -20,7 +20,12 @@ pub(crate) struct Finding {
     file: Option<String>,
     line: Option<u32>,
     column: Option<u32>,
+    /// The field, of objects that are in no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
     help: Option<String>,
+    #[serde(skip)]
+    place: Option<String>,
 }
 
 impl Finding {
@@ -31,8 +36,10 @@ impl Finding {
             severity: diagnostic.severity().as_str(),
             code: diagnostic.code(),
             message: diagnostic.message.clone(),
-            line: location.as_ref().map(|location| location.line),
-            column: location.as_ref().map(|location| location.column),
+            line: location.as_ref().and_then(Location::line),
+            column: location.as_ref().and_then(Location::column),
+            field: location.as_ref().and_then(Location::field).map(str::to_owned),
+            place: location.as_ref().map(Location::to_string),
             file: location.map(|location| location.file),
             help: diagnostic.help.clone(),
         }
@@ -40,11 +47,9 @@ impl Finding {
 
     /// `file:line:column: code`, which editors can jump to.
     pub(crate) fn name(&self) -> String {
-        match (&self.file, self.line, self.column) {
-            (Some(file), Some(line), Some(column)) => {
-                format!("{file}:{line}:{column}: {}", self.code)
-            }
-            _ => self.code.to_owned(),
+        match &self.place {
+            Some(place) => format!("{place}: {}", self.code),
+            None => self.code.to_owned(),
         }
     }
 }

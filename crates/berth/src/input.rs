@@ -12,10 +12,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use berth_documents::{DecodeError, decode};
+use berth_documents::{DecodeError, DocumentSet, decode};
 use thiserror::Error;
 
 pub(crate) use self::fingerprint::Fingerprint;
+use crate::failure::Failure;
 
 /// The name under which standard input appears in findings.
 pub(crate) const STDIN_NAME: &str = "<stdin>";
@@ -92,6 +93,12 @@ fn read_files(
     } else {
         Err(reader.errors)
     }
+}
+
+/// Reads the documents of all paths, and accepts nothing but text.
+pub(crate) fn read_documents(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<DocumentSet, Failure> {
+    let texts = read_text(paths, stdin).map_err(Failure::Input)?;
+    Ok(texts.into_iter().collect())
 }
 
 /// Reads all paths and accepts nothing but text.

@@ -3,13 +3,10 @@
 use std::{
     fmt,
     io::{self, BufWriter, Read, Write},
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anstream::AutoStream;
-use berth_pools::Timestamp;
-use berth_server::Clock;
+use berth_clock::Clock;
 
 /// What one run has from the world around it.
 pub struct Io<'a> {
@@ -19,7 +16,7 @@ pub struct Io<'a> {
     pub stdout: Box<dyn Write + 'a>,
     /// Where everything else goes.
     pub stderr: Box<dyn Write + 'a>,
-    /// Tells the time, for tokens and whether they are still good.
+    /// Tells the time to all that runs.
     pub clock: Clock,
 }
 
@@ -30,27 +27,9 @@ impl Io<'static> {
             stdin: Box::new(io::stdin()),
             stdout: Box::new(BufWriter::new(AutoStream::auto(io::stdout()))),
             stderr: Box::new(BufWriter::new(AutoStream::auto(io::stderr()))),
-            clock: Arc::new(now),
+            clock: Clock::system(),
         }
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the wiring of the program is where the clock comes from"
-)]
-fn since_1970() -> Duration {
-    // A clock before 1970 is wrong anyway; whatever has an end has not ended yet then.
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
-fn now() -> Timestamp {
-    Timestamp(i64::try_from(since_1970().as_secs()).unwrap_or(i64::MAX))
-}
-
-/// The system's clock as the database keeps times, in microseconds since 1970.
-pub(crate) fn microseconds() -> i64 {
-    i64::try_from(since_1970().as_micros()).unwrap_or(i64::MAX)
 }
 
 impl fmt::Debug for Io<'_> {

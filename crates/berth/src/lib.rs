@@ -29,6 +29,7 @@ mod rendering;
 mod rollouts;
 mod server;
 mod site;
+mod sources;
 mod vital;
 mod workflow;
 

@@ -10,7 +10,8 @@ pub(crate) struct Origin {
     /// `kind/name`.
     pub(crate) source: String,
     pub(crate) file: String,
-    pub(crate) line: u32,
+    /// `None` where the object is in no file.
+    pub(crate) line: Option<u32>,
 }
 
 impl Origin {
@@ -18,8 +19,8 @@ impl Origin {
         let location = sources.location(span);
         Self {
             source: site.source_name(source),
+            line: location.line(),
             file: location.file,
-            line: location.line,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! A client of the server: its address, our credentials, and what its refusals mean.
 
-use std::{error::Error as StdError, time::Duration};
+use std::{error::Error as StdError, ops::Deref, time::Duration};
 
+use berth_api::{FoundIn, Message};
 use berth_documents::{Severity, Sources, parse};
 use reqwest::{Certificate, Client, Method, RequestBuilder, Response, StatusCode, Url, header};
+use serde::{Deserialize as _, Serialize, Serializer, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{args::ServerArgs, failure::Failure, files};
@@ -119,13 +121,48 @@ impl Server {
         }
     }
 
-    pub(crate) async fn ask(&self, family: Family, request: RequestBuilder) -> Result<Vec<Value>, Failure> {
+    /// Sends a request and reads the one document of its answer.
+    pub(crate) async fn ask<T: DeserializeOwned>(
+        &self,
+        family: Family,
+        request: RequestBuilder,
+    ) -> Result<Answer<T>, Failure> {
         let response = self.send(request).await?;
         self.read(family, response).await
     }
 
-    /// The documents of an answer, or why there are none.
-    pub(crate) async fn read(&self, family: Family, response: Response) -> Result<Vec<Value>, Failure> {
+    /// The one document of an answer, or why there is none.
+    pub(crate) async fn read<T: DeserializeOwned>(
+        &self,
+        family: Family,
+        response: Response,
+    ) -> Result<Answer<T>, Failure> {
+        let mut documents = self.accepted(family, response).await?;
+        documents.truncate(1);
+        let document = documents.pop().ok_or_else(|| self.not_berth(StatusCode::OK))?;
+        self.answer(document)
+    }
+
+    /// Sends a request and reads all documents of its answer.
+    pub(crate) async fn ask_many<T: DeserializeOwned>(
+        &self,
+        family: Family,
+        request: RequestBuilder,
+    ) -> Result<Vec<T>, Failure> {
+        let response = self.send(request).await?;
+        let documents = self.accepted(family, response).await?;
+        let read = |document| serde_json::from_value(document).map_err(|source| self.unexpected(source));
+        documents.into_iter().map(read).collect()
+    }
+
+    /// Sends a request whose answer says no more than that it is done.
+    pub(crate) async fn tell(&self, family: Family, request: RequestBuilder) -> Result<(), Failure> {
+        let response = self.send(request).await?;
+        self.accepted(family, response).await?;
+        Ok(())
+    }
+
+    async fn accepted(&self, family: Family, response: Response) -> Result<Vec<Value>, Failure> {
         let (status, values) = self.documents(response).await?;
         if status.is_success() {
             return Ok(values);
@@ -133,26 +170,32 @@ impl Server {
         Err(self.refused(family, status, values.first()))
     }
 
+    /// Reads a document of an answer.
+    pub(crate) fn answer<T: DeserializeOwned>(&self, document: Value) -> Result<Answer<T>, Failure> {
+        let read = T::deserialize(&document).map_err(|source| self.unexpected(source))?;
+        Ok(Answer { document, read })
+    }
+
+    fn unexpected(&self, source: serde_json::Error) -> Failure {
+        Failure::Unexpected {
+            server: self.address.to_string(),
+            source,
+        }
+    }
+
     pub(crate) fn refused(&self, family: Family, status: StatusCode, body: Option<&Value>) -> Failure {
-        let text = |key: &str| body.and_then(|body| body.get(key)).and_then(Value::as_str);
-        let Some(message) = text("message") else {
+        let Some(refusal) = body.and_then(|body| berth_api::Failure::deserialize(body).ok()) else {
             return self.not_berth(status);
         };
-        let message = match (family, text("reason")) {
-            (Family::Shipyard, Some(reason)) => join(message, reason),
-            _ => message.to_owned(),
+        let message = match family {
+            Family::Shipyard => join(&refusal.message, &refusal.reason),
+            Family::Deckhand => refusal.message,
         };
-        let list = body
-            .and_then(|body| body.pointer("/details/messageList"))
-            .and_then(Value::as_array);
+        let messages = refusal.details.map(|details| details.message_list).unwrap_or_default();
+        let details = messages.iter().map(detail);
         Failure::Rejected {
             status: status.as_u16(),
-            details: list
-                .into_iter()
-                .flatten()
-                .filter_map(detail)
-                .filter(|detail| !message.ends_with(detail.as_str()))
-                .collect(),
+            details: details.filter(|detail| !message.ends_with(detail.as_str())).collect(),
             message,
         }
     }
@@ -169,10 +212,44 @@ impl Server {
             source: Box::new(error.without_url()) as Box<dyn StdError + Send + Sync>,
         }
     }
+}
 
-    /// The only document of an answer.
-    pub(crate) fn one(&self, values: Vec<Value>) -> Result<Value, Failure> {
-        values.into_iter().next().ok_or_else(|| self.not_berth(StatusCode::OK))
+/// An answer as it was sent, which is how it is printed, and as it is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer<T> {
+    document: Value,
+    read: T,
+}
+
+impl<T: Serialize> Answer<T> {
+    /// What a server would have sent.
+    pub(crate) fn of(read: T) -> Result<Self, Failure> {
+        let document = serde_json::to_value(&read).map_err(|error| Failure::Format {
+            format: "JSON",
+            source: error.into(),
+        })?;
+        Ok(Self { document, read })
+    }
+}
+
+impl<T> Answer<T> {
+    /// What was read.
+    pub(crate) fn into_read(self) -> T {
+        self.read
+    }
+}
+
+impl<T> Deref for Answer<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.read
+    }
+}
+
+impl<T> Serialize for Answer<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.document.serialize(serializer)
     }
 }
 
@@ -231,18 +308,17 @@ pub(crate) fn values(text: &str) -> Option<Vec<Value>> {
 }
 
 /// One entry of a list of messages, with the document and the place that it is about.
-fn detail(entry: &Value) -> Option<String> {
-    let message = entry.get("message")?.as_str()?;
-    let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
-    match (
-        text("/documents/0/schema"),
-        text("/documents/0/name"),
-        text("/diagnostic/path"),
-    ) {
-        (Some(schema), Some(name), Some(path)) => {
-            let layer = text("/documents/0/layer").unwrap_or("None");
-            Some(format!("[{schema}, {layer}] {name}: {path}: {message}"))
-        }
-        _ => Some(message.to_owned()),
+fn detail(message: &Message) -> String {
+    if let Message::Violation(violation) = message
+        && let Some(FoundIn {
+            schema: Some(schema),
+            name: Some(name),
+            layer,
+        }) = violation.documents.first()
+    {
+        let layer = layer.as_deref().unwrap_or("None");
+        let path = &violation.diagnostic.path;
+        return format!("[{schema}, {layer}] {name}: {path}: {}", violation.message);
     }
+    message.text().to_owned()
 }

@@ -6,8 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use berth_documents::{Diagnostic, Document, Node, Severity, Sources, parse};
+use berth_documents::{Diagnostic, Document, DocumentSet, Node, Severity, Sources};
 use berth_pools::NodeState;
+use berth_repository::{SecretPlaces, SiteDocuments};
 use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject, load};
 
 use crate::{
@@ -27,6 +28,8 @@ pub(crate) struct Loaded {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The rendered config that a pool's `spec.configuration` names, by pool.
     pub(crate) configured: BTreeMap<String, String>,
+    /// What must not be repeated in words.
+    pub(crate) secrets: SecretPlaces,
     /// There was no document at all.
     empty: bool,
 }
@@ -43,38 +46,32 @@ pub(crate) struct Observation {
 impl Loaded {
     /// Reads the paths of `-f`.
     pub(crate) fn read(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Self, Failure> {
-        let texts = input::read_text(paths, stdin).map_err(Failure::Input)?;
-        Self::from_texts(texts).or_nothing_read(paths)
-    }
-
-    /// Takes texts that were read already, each with its name.
-    pub(crate) fn from_texts(texts: Vec<(String, String)>) -> Self {
-        Self::new(texts, |_| Vec::new())
+        Self::new(input::read_documents(paths, stdin)?).or_nothing_read(paths)
     }
 
     /// Reads the paths of `-f`; a file that is no text becomes a finding like any other mistake.
     pub(crate) fn read_with_mistakes(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Self, Failure> {
-        let mut texts = Vec::new();
-        let mut not_text = Vec::new();
+        let mut set = DocumentSet::default();
         for file in input::read(paths, stdin).map_err(Failure::Input)? {
             match file.text {
-                Ok(text) => texts.push((file.name, text)),
-                Err(error) => not_text.push((file.name, error)),
+                Ok(text) => {
+                    set.add_text(file.name, text);
+                }
+                Err(error) => set
+                    .diagnostics
+                    .push(error.to_diagnostic(set.sources.add(file.name, ""))),
             }
         }
-        let loaded = Self::new(texts, |sources| {
-            not_text
-                .into_iter()
-                .map(|(name, error)| error.to_diagnostic(sources.add(name, "")))
-                .collect()
-        });
-        loaded.or_nothing_read(paths)
+        Self::new(set).or_nothing_read(paths)
     }
 
-    fn new(texts: Vec<(String, String)>, more: impl FnOnce(&mut Sources) -> Vec<Diagnostic>) -> Self {
-        let mut sources = Sources::new();
-        let (documents, mut diagnostics) = parse_all(&mut sources, texts);
-        diagnostics.extend(more(&mut sources));
+    /// The site of documents that were read already.
+    pub(crate) fn new(set: DocumentSet) -> Self {
+        let DocumentSet {
+            sources,
+            documents,
+            mut diagnostics,
+        } = set;
         let (site, findings) = load(&sources, &documents);
         diagnostics.extend(findings);
         Self {
@@ -82,7 +79,17 @@ impl Loaded {
             site,
             diagnostics,
             configured: configured(&documents),
+            secrets: SecretPlaces::default(),
             empty: documents.is_empty(),
+        }
+    }
+
+    /// The site of documents of a revision.
+    pub(crate) fn of_site(documents: SiteDocuments) -> Self {
+        let SiteDocuments { set, secrets, .. } = documents;
+        Self {
+            secrets,
+            ..Self::new(set)
         }
     }
 
@@ -144,17 +151,32 @@ impl Loaded {
         if texts.iter().all(|(_, text)| text.trim().is_empty()) {
             return Err(not_nodes(format!("there is nothing in {}", described(path))));
         }
-        self.observe_texts(&path.display().to_string(), texts, printer)
+        let add = |set: &mut DocumentSet| {
+            for (name, text) in texts {
+                set.add_text(name, text);
+            }
+        };
+        self.observe_set(&path.display().to_string(), add, printer)
     }
 
-    /// The same for texts that came from somewhere else, which `from` names.
-    pub(crate) fn observe_texts(
+    /// The same for documents that come from somewhere else, which `from` names.
+    pub(crate) fn observe_set(
         &mut self,
         from: &str,
-        texts: Vec<(String, String)>,
+        add: impl FnOnce(&mut DocumentSet),
         printer: &mut Printer<'_>,
     ) -> Result<(Vec<Document>, Vec<ObservedNode>), Failure> {
-        let (documents, mut diagnostics) = parse_all(&mut self.sources, texts);
+        let mut set = DocumentSet {
+            sources: std::mem::take(&mut self.sources),
+            ..DocumentSet::default()
+        };
+        add(&mut set);
+        let DocumentSet {
+            sources,
+            documents,
+            mut diagnostics,
+        } = set;
+        self.sources = sources;
         let (site, findings) = load(&self.sources, &documents);
         diagnostics.extend(findings);
         diagnostics.retain(|diagnostic| diagnostic.severity() <= Severity::Warning);
@@ -250,17 +272,4 @@ pub(crate) fn subject<'a>(resolver: &'a Resolver<'_>, name: &str) -> Result<&'a 
                 .collect(),
         }
     })
-}
-
-/// Reads texts into documents; the texts are kept for findings.
-pub(crate) fn parse_all(sources: &mut Sources, texts: Vec<(String, String)>) -> (Vec<Document>, Vec<Diagnostic>) {
-    let mut documents = Vec::new();
-    let mut diagnostics = Vec::new();
-    for (name, text) in texts {
-        let id = sources.add(name, text);
-        let parsed = parse(sources, id);
-        documents.extend(parsed.documents);
-        diagnostics.extend(parsed.diagnostics);
-    }
-    (documents, diagnostics)
 }

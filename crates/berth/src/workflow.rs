@@ -9,18 +9,20 @@ mod events;
 mod filter;
 mod follow;
 
-use reqwest::{Method, RequestBuilder, StatusCode, header};
-use serde_json::{Value, json};
+use berth_api::{Action, ActionDetail, ActionPreview, CreatedAction, FilterQuestion, Names, NewAction, RevisionList};
+use reqwest::{Method, RequestBuilder, header};
+use serde::Serialize;
+use serde_json::Value;
 
 pub(crate) use self::{
-    action::{Action, Diff, NodeOutcome, NodeState, Step, action_id, changes},
+    action::{action_id, changes, counts, state_word, summary, told},
     filter::node_filter,
     follow::{Ended, follow},
 };
 use crate::{
     args::{ServerArgs, StrategyName},
     failure::Failure,
-    server::{Family, Server},
+    server::{Answer, Family, Server},
 };
 
 /// The actions of a server.
@@ -40,7 +42,7 @@ pub(crate) struct Request<'a> {
 /// Some actions, newest first, and where the next ones begin.
 #[derive(Debug)]
 pub(crate) struct Page {
-    pub(crate) actions: Vec<Value>,
+    pub(crate) actions: Vec<Answer<Action>>,
     pub(crate) next: Option<String>,
 }
 
@@ -52,19 +54,18 @@ impl Workflow {
         })
     }
 
-    async fn json(&self, request: RequestBuilder) -> Result<Value, Failure> {
-        let values = self.server.ask(Family::Shipyard, request).await?;
-        self.server.one(values)
-    }
-
     /// Starts an action and gives it as it was recorded.
-    pub(crate) async fn submit(&self, request: Request<'_>) -> Result<Value, Failure> {
-        self.json(self.update_labels(request, false)).await
+    pub(crate) async fn submit(&self, request: Request<'_>) -> Result<Answer<CreatedAction>, Failure> {
+        self.server
+            .ask(Family::Shipyard, self.update_labels(request, false))
+            .await
     }
 
     /// What an action would do. Nothing is recorded.
-    pub(crate) async fn dry_run(&self, request: Request<'_>) -> Result<Value, Failure> {
-        self.json(self.update_labels(request, true)).await
+    pub(crate) async fn dry_run(&self, request: Request<'_>) -> Result<Answer<ActionPreview>, Failure> {
+        self.server
+            .ask(Family::Shipyard, self.update_labels(request, true))
+            .await
     }
 
     fn update_labels(&self, request: Request<'_>, dry_run: bool) -> RequestBuilder {
@@ -78,16 +79,13 @@ impl Workflow {
         if request.allow_mass_removal {
             query.push(("allow-mass-removal", "true"));
         }
-        let body = json!({"name": "update_labels", "parameters": {"target_nodes": request.nodes}});
-        self.post(&["actions"], &query, &body)
-    }
-
-    /// A POST with a body in JSON.
-    pub(crate) fn post(&self, path: &[&str], query: &[(&str, &str)], body: &Value) -> RequestBuilder {
-        let request = self.server.request(Method::POST, path, query);
-        request
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(body.to_string())
+        let body = NewAction {
+            name: "update_labels".to_owned(),
+            parameters: [("target_nodes".to_owned(), request.nodes.into())]
+                .into_iter()
+                .collect(),
+        };
+        json(self.server.request(Method::POST, &["actions"], &query), &body)
     }
 
     /// The nodes that a filter selects in the committed revision.
@@ -95,9 +93,8 @@ impl Workflow {
         let revisions = self
             .server
             .request(Method::GET, &["revisions"], &[("tag", "committed")]);
-        let answer = self.server.ask(Family::Deckhand, revisions).await?;
-        let revisions = answer.first().and_then(|list| list.get("results")?.as_array());
-        let committed = revisions.and_then(|list| list.iter().filter_map(|it| it.get("id")?.as_u64()).max());
+        let revisions: Answer<RevisionList> = self.server.ask(Family::Deckhand, revisions).await?;
+        let committed = revisions.results.iter().map(|revision| revision.id).max();
         let Some(committed) = committed else {
             return Err(Failure::Refused {
                 message: "nothing is committed yet, so there is no node to select".to_owned(),
@@ -108,15 +105,19 @@ impl Workflow {
             "deckhand+{}api/v1.0/revisions/{committed}/rendered-documents",
             self.server.address()
         );
-        let body = json!({"node_filter": node_filter, "design_ref": design});
-        let answer = self.json(self.post(&["nodefilter"], &[], &body)).await?;
-        let names = answer.as_array().ok_or_else(|| self.server.not_berth(StatusCode::OK))?;
-        Ok(names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        let body = FilterQuestion {
+            node_filter: node_filter.clone(),
+            design_ref: design,
+        };
+        let request = json(self.server.request(Method::POST, &["nodefilter"], &[]), &body);
+        let names: Answer<Names> = self.server.ask(Family::Shipyard, request).await?;
+        Ok(names.into_read().0)
     }
 
     /// One action with its steps and the outcome of every node.
-    pub(crate) async fn action(&self, id: &str) -> Result<Value, Failure> {
-        self.json(self.server.request(Method::GET, &["actions", id], &[])).await
+    pub(crate) async fn action(&self, id: &str) -> Result<Answer<ActionDetail>, Failure> {
+        let request = self.server.request(Method::GET, &["actions", id], &[]);
+        self.server.ask(Family::Shipyard, request).await
     }
 
     /// Actions, newest first.
@@ -127,11 +128,12 @@ impl Workflow {
             .await?;
         let next = response.headers().get("x-next-marker");
         let next = next.and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let answer = self.server.read(Family::Shipyard, response).await?;
-        match self.server.one(answer)? {
-            Value::Array(actions) => Ok(Page { actions, next }),
-            _ => Err(self.server.not_berth(StatusCode::OK)),
-        }
+        let list: Answer<Vec<Value>> = self.server.read(Family::Shipyard, response).await?;
+        let actions = list.into_read().into_iter().map(|action| self.server.answer(action));
+        Ok(Page {
+            actions: actions.collect::<Result<_, _>>()?,
+            next,
+        })
     }
 
     /// Stops, pauses, goes on, or runs again what failed.
@@ -139,12 +141,18 @@ impl Workflow {
         let request = self
             .server
             .request(Method::POST, &["actions", id, "control", verb], &[]);
-        self.server.ask(Family::Shipyard, request).await?;
-        Ok(())
+        self.server.tell(Family::Shipyard, request).await
     }
 
     /// The server, for what is not about labels.
     pub(crate) const fn server(&self) -> &Server {
         &self.server
     }
+}
+
+/// A request with a body in JSON.
+pub(crate) fn json(request: RequestBuilder, body: &impl Serialize) -> RequestBuilder {
+    // Texts, numbers, lists and maps of them can be written.
+    let body = serde_json::to_string(body).unwrap_or_default();
+    request.header(header::CONTENT_TYPE, "application/json").body(body)
 }

@@ -60,7 +60,7 @@ const NO_SECOND_CLIENT: Forbidden = Forbidden {
 
 const NO_DATABASE_OR_SERVER: Forbidden = Forbidden {
     packages: &["sqlx", "axum", "reqwest"],
-    why: "the controllers keep nothing outside the cluster; documents are handed to them",
+    why: "it keeps nothing outside the cluster; documents are handed to it",
 };
 
 const NO_SERVER: Forbidden = Forbidden {
@@ -73,6 +73,11 @@ const NO_SERVICE: Forbidden = Forbidden {
     why: "every server listens through it; what they answer with is their business",
 };
 
+const NO_CLUSTER_OR_DATABASE: Forbidden = Forbidden {
+    packages: &["kube", "kube-client", "sqlx", "axum", "reqwest"],
+    why: "machines are served from values that are handed in; where those come from is its callers' business",
+};
+
 /// Every crate of `crates/` has a line here, so a new crate cannot come in without a decision.
 const RULES: &[Rule] = &[
     Rule {
@@ -80,11 +85,23 @@ const RULES: &[Rule] = &[
         forbidden: &[],
     },
     Rule {
+        crate_name: "berth-airship",
+        forbidden: &[NO_SECOND_CLIENT],
+    },
+    Rule {
+        crate_name: "berth-api",
+        forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
         crate_name: "berth-boot",
         forbidden: &[NO_INPUT_OUTPUT],
     },
     Rule {
         crate_name: "berth-cel",
+        forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
+        crate_name: "berth-clock",
         forbidden: &[NO_INPUT_OUTPUT],
     },
     Rule {
@@ -104,6 +121,10 @@ const RULES: &[Rule] = &[
         forbidden: &[NO_INPUT_OUTPUT],
     },
     Rule {
+        crate_name: "berth-ignition-server",
+        forbidden: &[NO_CLUSTER_OR_DATABASE],
+    },
+    Rule {
         crate_name: "berth-iso",
         forbidden: &[NO_INPUT_OUTPUT],
     },
@@ -118,6 +139,10 @@ const RULES: &[Rule] = &[
     Rule {
         crate_name: "berth-node",
         forbidden: &[NO_INPUT_OUTPUT, SMALL, NO_LIBRARIES],
+    },
+    Rule {
+        crate_name: "berth-nodes",
+        forbidden: &[NO_DATABASE_OR_SERVER],
     },
     Rule {
         crate_name: "berth-placement",
@@ -136,10 +161,6 @@ const RULES: &[Rule] = &[
         forbidden: &[NO_INPUT_OUTPUT],
     },
     Rule {
-        crate_name: "berth-server",
-        forbidden: &[NO_SECOND_CLIENT],
-    },
-    Rule {
         crate_name: "berth-sim",
         forbidden: &[NO_CLUSTER],
     },
@@ -154,6 +175,10 @@ const RULES: &[Rule] = &[
     Rule {
         crate_name: "berth-testing",
         forbidden: &[],
+    },
+    Rule {
+        crate_name: "berth-tokens",
+        forbidden: &[NO_CLUSTER_OR_DATABASE],
     },
     Rule {
         crate_name: "berth-units",
@@ -171,18 +196,7 @@ const RULES: &[Rule] = &[
 
 /// Crates that use what they must not use, and crates that no rule speaks about.
 pub fn dependency_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
-    let output = workspace
-        .cargo()
-        .args(["metadata", "--format-version", "1", "--locked"])
-        .output()
-        .context("cargo cannot be started")?;
-    if !output.status.success() {
-        bail!(
-            "`cargo metadata --locked` failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
-    }
-    let metadata: Value = serde_json::from_slice(&output.stdout).context("`cargo metadata` printed no JSON")?;
+    let metadata = workspace.metadata(&[])?;
     let graph = Graph::read(&metadata)?;
     let mut violations = graph.violations(RULES);
     for name in workspace.crates()? {

@@ -1,6 +1,6 @@
 //! Rules that source files and project pages are held to.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result};
 
@@ -31,17 +31,22 @@ const BANNED: &[(&str, &str)] = &[
     ),
 ];
 
+/// What asks the system for the time, and the one file that may: tests and benches may too.
+const SYSTEM_CLOCK: (&str, &str) = (concat!("Clock", "::system"), "crates/berth/src/io.rs");
+
 /// Source files that are too long or hold what they must not, and crates that the map or the lints miss.
 pub fn source_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
-    let read = |path: &std::path::Path| {
+    let read = |path: &Path| {
         fs::read_to_string(workspace.root().join(path)).with_context(|| format!("cannot read {}", path.display()))
     };
     let mut violations = Vec::new();
     for folder in ["crates", "xtask", "fuzz"] {
         for path in workspace.rust_files(folder)? {
+            let text = read(&path)?;
             violations.extend(
-                file_complaints(&read(&path)?)
+                file_complaints(&text)
                     .into_iter()
+                    .chain(clock_complaint(&path, &text))
                     .map(|(line, message)| Violation {
                         place: format!("{}:{line}", path.display()),
                         message,
@@ -93,9 +98,32 @@ fn file_complaints(text: &str) -> Vec<(usize, String)> {
     complaints
 }
 
+/// The clock is passed in, so one file of what is shipped makes it.
+fn clock_complaint(path: &Path, text: &str) -> Option<(usize, String)> {
+    let (system, place) = SYSTEM_CLOCK;
+    let is_shipped = path.starts_with("crates") && path.iter().nth(2).is_some_and(|folder| folder == "src");
+    if !is_shipped || path == Path::new(place) {
+        return None;
+    }
+    let line = text.lines().position(|line| line.contains(system))?;
+    Some((
+        line + 1,
+        format!("has `{system}`: the clock is passed in, from {place}"),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_system_is_asked_for_the_time_in_one_place() {
+        let text = format!("\nlet clock = {}();\n", SYSTEM_CLOCK.0);
+        let complaint = |path: &str| clock_complaint(Path::new(path), &text).map(|(line, _)| line);
+        assert_eq!(complaint("crates/berth/src/commands/serve.rs"), Some(2));
+        assert_eq!(complaint(SYSTEM_CLOCK.1), None);
+        assert_eq!(complaint("crates/berth/tests/cli/up.rs"), None);
+    }
 
     #[test]
     fn banned_texts_are_found_with_their_line() {

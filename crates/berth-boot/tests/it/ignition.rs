@@ -118,3 +118,29 @@ fn a_config_that_an_old_version_cannot_say_is_refused() {
     .unwrap_err();
     assert!(matches!(error, BootError::Refused { .. }), "{error}");
 }
+
+#[test]
+fn without_labels_nothing_is_added_unless_the_config_has_others() {
+    let nothing = labels("");
+    let plain = json!({"ignition": {"version": "3.4.0"}, "systemd": {"units": [
+        {"name": "kubelet.service", "contents": OPENSHIFT},
+    ]}});
+    let mut with_file = plain.clone();
+    with_file["storage"] = json!({"files": [{"path": "/etc/berth/labels", "contents": {"source": "data:,a%3Db%0A"}}]});
+    for (base, expected) in [(plain, vec![]), (with_file, vec!["/etc/berth/labels"])] {
+        let base = parse(&base).usable().unwrap();
+        let answer = ignition(&IgnitionInput {
+            base: Some(&base),
+            boot: input(&nothing, Flavour::Openshift, None),
+            files: &[],
+            spec: SpecVersion::V3_4,
+        });
+        let config = parse(&answer.unwrap().config).usable().unwrap();
+        let paths: Vec<&str> = config.files().iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, expected);
+        if let [file] = config.files() {
+            let text = String::from_utf8(file_contents(file).unwrap()).unwrap();
+            assert!(!text.contains("a=b"), "{text}");
+        }
+    }
+}

@@ -24,10 +24,7 @@ pub const ROSTER: &str = "places";
 
 const GROUP: &str = "admissionregistration.k8s.io/v1";
 /// The pool that every OpenShift machine may be in: custom pools build on it, and nothing is gained by claiming it.
-pub(super) const BASE_POOL: &str = "worker";
-/// Pools whose labels OpenShift's own units give to kubelets. A machine that nobody reserved may come with them: a new
-/// control-plane machine could not join otherwise.
-pub(super) const BUILT_IN_POOLS: [&str; 3] = ["master", "control-plane", "arbiter"];
+pub(super) const BASE_POOL: &str = berth_pools::WORKER;
 /// What the annotations begin with that are not a kubelet's to write.
 pub(super) const ANNOTATIONS: &str = "berth.dev/";
 
@@ -125,12 +122,14 @@ fn roster_reference() -> Value {
     json!({"name": ROSTER, "parameterNotFoundAction": "Allow"})
 }
 
-/// Who is in the roster: `reserved` and, if so, the pool `place`. Without that, what the rules say.
+/// Who is in the roster: `reserved` and, if so, the pool `place`, which may not be known. Without that, what the rules say.
 fn place() -> Vec<Value> {
     let reserved = "has(params.spec) && has(params.spec.places) && variables.name in params.spec.places";
     vec![
         json!({"name": "reserved", "expression": reserved}),
         json!({"name": "place", "expression": "variables.reserved ? params.spec.places[variables.name] : variables.pool"}),
+        // A reservation without a pool says nothing about pools.
+        json!({"name": "placed", "expression": "variables.reserved && variables.place != ''"}),
     ]
 }
 
@@ -203,8 +202,9 @@ fn expression(addition: &Addition) -> String {
     terms.join(" + ")
 }
 
-/// Refuses a kubelet that puts itself into a pool which is not its place, or that takes single labels of another pool than
-/// the one its place is in. What was there before it came is not its claim.
+/// Refuses a kubelet with a place that puts itself into another pool or takes single labels of one, and one without a place that
+/// puts itself into a pool which is reserved-only. Everything else is the platform's business. What was there before it came is not its
+/// claim.
 fn claims_policy(site: &Site, rules: &RulesInCel, failure: FailurePolicy) -> [Value; 2] {
     let mut validations = vec![few("labels")];
     validations.extend(site.pools.iter().filter_map(|pool| pool_claim(pool, rules)));
@@ -263,8 +263,8 @@ fn pool_claim(pool: &Pool, rules: &RulesInCel) -> Option<Value> {
     let name = quote(&pool.name.value);
     let (now, before) = (claim(pool, "variables.labels")?, claim(pool, "variables.before")?);
     let vague = rules.vague_pools.iter().any(|vague| pool.name.value.as_ref() == vague);
-    let given = if vague || BUILT_IN_POOLS.contains(&pool.name.value.as_ref()) {
-        // Of machines that nobody reserved nothing is known here, or it is not Berth's business.
+    let given = if vague || !pool.reserved_only {
+        // Of machines without a place nothing is known here, or anybody may register in the pool.
         "true".to_owned()
     } else {
         let given = rules
@@ -273,7 +273,7 @@ fn pool_claim(pool: &Pool, rules: &RulesInCel) -> Option<Value> {
             .filter(|(given, _)| pool.name.value.as_ref() == given);
         any(&given.map(|(_, condition)| condition.clone()).collect::<Vec<_>>())
     };
-    let by_rules = format!("!variables.reserved && ({given})");
+    let by_rules = format!("!variables.placed && ({given})");
     let message = format!(
         "'node ' + variables.name + ' claims the labels of pool ' + {name} + ', which is not reserved for it' + \
          {PLACE_TEXT} + '; correct its --node-labels, or reserve the place with a Berth'"
@@ -295,7 +295,7 @@ const TAKEN: &str = "variables.taken[0][0] + '=' + variables.taken[0][1]";
 /// A reserved machine takes no single label of another pool either, unless it was declared for it.
 fn label_claim() -> Value {
     json!({
-        "expression": "!variables.reserved || size(variables.taken) == 0",
+        "expression": "!variables.placed || size(variables.taken) == 0",
         "messageExpression": format!(
             "'node ' + variables.name + ' claims the label ' + {TAKEN} + ' of pool ' + variables.owners[{TAKEN}][0] + \
              ', which is not reserved for it' + {PLACE_TEXT} + \

@@ -79,6 +79,14 @@ impl Review {
         })
     }
 
+    /// The name of the Node that a kubelet creates.
+    pub(super) fn creates(&self) -> Option<&str> {
+        match &self.subject {
+            Subject::Node(node) if node.creates => Some(&node.name),
+            _ => None,
+        }
+    }
+
     /// The name of the Node that it is about.
     pub(super) fn node(&self) -> Option<&str> {
         match &self.subject {

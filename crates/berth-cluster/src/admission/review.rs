@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 
 use super::{
     cel::pointer,
-    policy::{ANNOTATION_REFUSAL, BASE_POOL, BUILT_IN_POOLS, label_text, labels_of_pools},
+    policy::{ANNOTATION_REFUSAL, BASE_POOL, label_text, labels_of_pools},
     request::{NodeRequest, Review, Subject},
 };
-use berth_decide::{Answer, Definitions, Finding, NodeView, Question, is_changed, names, validate, validate_among};
+use berth_decide::{
+    Answer, Definitions, Finding, NodeView, Question, is_changed, names, validate, validate_among, validate_rule,
+};
 use berth_resources::Berth;
 
 /// What a review asks for.
@@ -27,8 +29,8 @@ pub enum Endpoint {
 /// What is known when an object is looked at.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// Pools, and what else the answer depends on: rules for a Node, machine configs and kubelet configs for one of these or
-    /// for a pool.
+    /// What the answer depends on: for a rule all rules, for anything else pools, and for a Node also rules, for a machine
+    /// config, a kubelet config or a pool also machine configs and kubelet configs.
     pub definitions: Vec<Arc<Value>>,
     /// The Berth of the Node in question.
     pub berth: Option<Box<Berth>>,
@@ -92,7 +94,14 @@ pub fn review(review: &Review, endpoint: Endpoint, world: &World) -> Outcome {
     let mut claim = None;
     match &review.subject {
         Subject::Node(request) => claim = node(request, endpoint, world, &mut reply),
-        Subject::Own(object, before) if judged(object, before) => reply.judge(&validate(object)),
+        Subject::Own(object, before) if judged(object, before) => {
+            let others = world.definitions.iter().map(|object| &**object);
+            reply.judge(&if is_rule(object) {
+                validate_rule(others, object, before.as_ref())
+            } else {
+                validate(object)
+            });
+        }
         Subject::Config(object, before) if judged(object, before) => {
             let others = world.definitions.iter().map(|object| &**object);
             reply.judge(&validate_among(others, object, before.as_ref(), world.flavour));
@@ -105,6 +114,19 @@ pub fn review(review: &Review, endpoint: Endpoint, world: &World) -> Outcome {
     Outcome {
         response: reply.finish(),
         claim,
+    }
+}
+
+/// Whether an object is a rule.
+pub(super) fn is_rule(object: &Value) -> bool {
+    object.get("kind").and_then(Value::as_str) == Some("LabelRule")
+}
+
+/// Lets in what a review is about, as it is.
+pub(super) fn let_through(review: &Review) -> Outcome {
+    Outcome {
+        response: Reply::new(&review.uid).finish(),
+        claim: None,
     }
 }
 
@@ -161,17 +183,11 @@ fn node(request: &NodeRequest, endpoint: Endpoint, world: &World, reply: &mut Re
         let by_berth = berth.and_then(|berth| berth.spec.labels.get(key));
         by_berth.is_some_and(|own| own == value) || answer.labels.get(key).is_some_and(|own| *own == *value)
     };
-    let claim = claim(
-        &definitions,
-        name,
-        &claimed,
-        before,
-        place.clone(),
-        found,
-        berth.is_some(),
-    )
-    .or_else(|| {
-        let taken = berth.and_then(|_| taken(&definitions, &claimed, before, place.as_deref(), declared))?;
+    // A reservation without a pool says nothing about pools.
+    let placed = berth.is_some() && place.is_some();
+    let claim = claim(&definitions, name, &claimed, before, place.clone(), found, placed).or_else(|| {
+        let taken = placed.then(|| taken(&definitions, &claimed, before, place.as_deref(), declared));
+        let taken = taken.flatten()?;
         Some(Claim {
             node: name.clone(),
             pool: taken.1,
@@ -249,7 +265,7 @@ fn claim(
     before: &BTreeMap<String, String>,
     place: Option<String>,
     found: Option<&str>,
-    reserved: bool,
+    placed: bool,
 ) -> Option<Claim> {
     let claimed = definitions.site().pools.iter().find(|pool| {
         let name = pool.name.value.as_ref();
@@ -260,7 +276,7 @@ fn claim(
         let Some(selector) = selector else { return false };
         let by = |labels: &BTreeMap<String, String>| selector.matches_with(|key| labels.get(key).map(String::as_str));
         name != BASE_POOL
-            && (reserved || !BUILT_IN_POOLS.contains(&name))
+            && (placed || pool.reserved_only)
             && place.as_deref() != Some(name)
             && found != Some(name)
             && !selector.requirements().is_empty()
@@ -300,7 +316,10 @@ impl Reply {
 
     /// Errors keep the object out, warnings are shown to whoever sent it.
     fn judge(&mut self, findings: &[Finding]) {
-        let said = |finding: &Finding| format!("{}: {}", finding.code, finding.message);
+        let said = |finding: &Finding| match finding.place().as_str() {
+            "" => format!("{}: {}", finding.code, finding.message),
+            place => format!("{}: {place}: {}", finding.code, finding.message),
+        };
         let errors: Vec<String> = findings
             .iter()
             .filter(|finding| finding.severity == Severity::Error)

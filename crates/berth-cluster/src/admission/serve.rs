@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use berth_decide::Chain;
 use berth_listen::{Callers, Limits, RequestBody, Service};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::{
@@ -59,7 +60,7 @@ impl Service for Webhook {
             Ok(answer) => reply(StatusCode::OK, "application/json", answer),
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "a review is not answered");
-                reply(StatusCode::BAD_REQUEST, "text/plain", format!("{}\n", chain(&error)))
+                reply(StatusCode::BAD_REQUEST, "text/plain", format!("{}\n", Chain(&error)))
             }
         }
     }
@@ -69,17 +70,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
     kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {

@@ -21,10 +21,20 @@ fn rule(name: &str, spec: Value) -> Value {
     json!({"apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": name}, "spec": spec})
 }
 
+/// Nobody registers in the pool without a place in it.
+fn reserved_only(mut pool: Value) -> Value {
+    pool["metadata"]["annotations"]["berth.dev/reserved-only"] = json!("true");
+    pool
+}
+
 fn objects() -> Vec<Value> {
     vec![
         pool("worker", json!({"node-role.kubernetes.io/worker": ""}), ""),
-        pool("gold", json!({"example.com/tier": "gold"}), "example.com/fast=yes"),
+        reserved_only(pool(
+            "gold",
+            json!({"example.com/tier": "gold"}),
+            "example.com/fast=yes",
+        )),
         rule(
             "a-site",
             json!({"match": {"namePatterns": ["(?<site>[a-z]{3})-w[0-9]+"]}, "tables": {"sites": {"atl": "atlanta"}},
@@ -346,6 +356,48 @@ fn built_in_pools_of_a_machine_that_nobody_reserved_are_not_berths_business() {
     assert!(ask(Some(json!({"pool": "gold"}))).is_some(), "one with another place");
 }
 
+/// Whether a pool is open to anybody is the pool's to say; who has a place elsewhere is refused in either case.
+#[test]
+fn a_machine_without_a_place_is_refused_by_pools_that_are_reserved_only() {
+    let silver = || pool("silver", json!({"example.com/tier": "silver"}), "");
+    let claim = json!({"example.com/tier": "silver"});
+    let ask = |silver: Value, berth: Option<Value>| {
+        let mut objects = objects();
+        objects.push(silver);
+        let world = World {
+            definitions: shared(objects),
+            berth: berth.map(|spec| Box::new(Berth::new("w1", serde_json::from_value(spec).unwrap()))),
+            ..World::default()
+        };
+        let asked = node_review("CREATE", "w1", &claim, &json!({}));
+        review(&asked, Endpoint::Validate, &world).claim.is_some()
+    };
+    for (what, berth, open, closed) in [
+        ("nobody's machine", None, false, true),
+        ("one with a place there", Some(json!({"pool": "silver"})), false, false),
+        (
+            "one with a place elsewhere",
+            Some(json!({"pool": "worker"})),
+            true,
+            true,
+        ),
+        ("one whose reservation names no pool", Some(json!({})), false, true),
+        (
+            "one whose place was given up",
+            Some(json!({"pool": "worker", "release": true})),
+            false,
+            true,
+        ),
+    ] {
+        assert_eq!(ask(silver(), berth.clone()), open, "{what}, in an open pool");
+        assert_eq!(
+            ask(reserved_only(silver()), berth),
+            closed,
+            "{what}, in one that is reserved-only"
+        );
+    }
+}
+
 #[test]
 fn what_berth_notes_on_a_node_is_not_the_kubelets_to_write() {
     let ask = |operation: &str, before: Value, after: Value| {
@@ -421,6 +473,26 @@ fn wrong_objects_are_kept_out_with_the_words_of_lint() {
     );
     let good = rule("x", json!({"match": {"namePatterns": ["w.*"]}, "labels": {"a": "b"}}));
     assert_eq!(ask("LabelRule", "berth.dev", good, Vec::new())["allowed"], true);
+    // All patterns of the cluster have one limit.
+    let large = |name: &str| {
+        rule(
+            name,
+            json!({"match": {"namePatterns": ["(a{40}){99}"]}, "labels": {"a": "b"}}),
+        )
+    };
+    let many: Vec<Value> = (0..24).map(|number| large(&format!("large-{number}"))).collect();
+    assert_eq!(
+        ask("LabelRule", "berth.dev", large("x"), many[1..].to_vec())["allowed"],
+        true
+    );
+    let answer = ask("LabelRule", "berth.dev", large("x"), many);
+    assert!(
+        answer["status"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("invalid-pattern: LabelRule/x "),
+        "{answer}"
+    );
     let berth = json!({"apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": "w1"}, "spec": {"labels": {"a b": "c"}}});
     let answer = ask("Berth", "berth.dev", berth, Vec::new());
     assert!(
@@ -474,7 +546,7 @@ fn what_keeps_the_nodes_of_a_pool_away_is_refused_wherever_it_comes_from() {
         ask(&own, Some(&none), &[none.clone(), away.clone()]),
     ] {
         assert!(
-            message.starts_with("node-not-registered: k `spec.kubeletConfig.registerNode`: "),
+            message.starts_with("node-not-registered: KubeletConfig/k spec.kubeletConfig.registerNode: "),
             "{message}"
         );
     }

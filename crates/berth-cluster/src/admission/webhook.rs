@@ -4,7 +4,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use berth_labels::Flavour;
 use futures::StreamExt as _;
-use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use kube::{
     Api, Client,
     runtime::{
@@ -22,6 +22,7 @@ use super::{
     Claim, Endpoint, World,
     request::{Review, Subject},
     review,
+    review::{is_rule, let_through},
 };
 use crate::documents::{DocumentKind, Snapshot, follow_documents};
 use berth_decide::names;
@@ -29,11 +30,16 @@ use berth_resources::Berth;
 
 /// What answers about Nodes depend on, beside Berths.
 const NODES: &[DocumentKind] = &[DocumentKind::MachineConfigPool, DocumentKind::LabelRule];
+/// What answers about rules depend on.
+const RULES: &[DocumentKind] = &[DocumentKind::LabelRule];
 /// What answers about configs and pools depend on, beside those.
 const CONFIGS: &[DocumentKind] = &[DocumentKind::OwnMachineConfig, DocumentKind::KubeletConfig];
 
 /// Who applies a pool and its config together sends one right after the other: so long the watches have to see the first.
 const TO_SEE: Duration = Duration::from_millis(100);
+
+/// So long it may take to find out whether a Node exists.
+const TO_LOOK: Duration = Duration::from_secs(1);
 
 /// So long a review waits for the watches to have seen everything. The API server waits for five seconds.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -57,10 +63,12 @@ pub enum WebhookError {
     NotReady,
 }
 
-/// Answers reviews from what its watches have seen: a review costs the API server no request of its own.
+/// Answers reviews from what its watches have seen: a review costs the API server no request of its own, unless a claim is to be
+/// refused.
 #[derive(Clone)]
 pub struct Webhook {
     flavour: Arc<dyn Fn() -> Flavour + Send + Sync>,
+    client: Client,
     recorder: Recorder,
     documents: watch::Receiver<Snapshot>,
     berths: Store<Berth>,
@@ -105,6 +113,7 @@ impl Webhook {
         };
         let webhook = Self {
             flavour: Arc::new(flavour),
+            client: client.clone(),
             recorder: Recorder::new(client.clone(), reporter),
             documents,
             berths,
@@ -125,7 +134,13 @@ impl Webhook {
             .ok()
             .flatten()
             .ok_or(WebhookError::NotReady)?;
-        let outcome = review(&asked, endpoint, &world);
+        let mut outcome = review(&asked, endpoint, &world);
+        if outcome.claim.is_some()
+            && let Some(node) = asked.creates()
+            && self.exists(node).await
+        {
+            outcome = let_through(&asked);
+        }
         // Told by the first of the two calls: after a refusal the second one may not come.
         if let Some(claim) = outcome.claim.filter(|_| !asked.dry_run) {
             self.tell(&claim).await;
@@ -142,6 +157,7 @@ impl Webhook {
         let kinds: &[DocumentKind] = match &asked.subject {
             Subject::Node(_) => NODES,
             Subject::Config(..) => &[NODES, CONFIGS].concat(),
+            Subject::Own(object, _) if is_rule(object) => RULES,
             Subject::Own(..) | Subject::Unreadable(_) | Subject::Other => return Some(world),
         };
         if self.documents.has_changed().is_err() {
@@ -160,6 +176,13 @@ impl Webhook {
             world.berth = self.berth(node);
         }
         Some(world)
+    }
+
+    /// Whether there is a Node of this name. To create it changes nothing then: the API server answers that it exists, and the
+    /// kubelet takes it. Kubelets before 1.32 do so only after that answer, and would retry without end after a refusal.
+    async fn exists(&self, node: &str) -> bool {
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        matches!(timeout(TO_LOOK, nodes.get_metadata_opt(node)).await, Ok(Ok(Some(_))))
     }
 
     /// Most Berths have the name of their Node; where one does not, all are looked through.

@@ -15,7 +15,8 @@ use std::{
 };
 
 use berth_labels::{Flavour, LabelSet};
-use berth_site::Resolver;
+use berth_nodes::Pace;
+use berth_site::{Resolver, Site};
 use kube::Client;
 use tokio::{
     sync::{mpsc, watch},
@@ -32,12 +33,13 @@ use self::{
     round::{ENOUGH_JOBS, Round},
 };
 use super::{
-    Options,
+    Options, RETRIES,
     health::Health,
+    heartbeats::Heartbeats,
     metrics::Metrics,
     policies::Wanted,
     state::State,
-    watches::Change,
+    watches::ClusterChange,
     writer::{Verdict, Work, WriteError, Writer, Written},
 };
 use crate::lease::Claim;
@@ -46,10 +48,12 @@ use berth_decide::{
 };
 use berth_resources::Phase;
 
-/// The first wait after a write that failed; each further one is twice as long.
-const FIRST_RETRY: Duration = Duration::from_millis(200);
-/// The longest wait after a write that failed.
-const LONGEST_RETRY: Duration = Duration::from_mins(1);
+/// The pauses after writes that came too late, because somebody else has just written. Beside an operator that writes to a Node
+/// whenever it is moved this happens a few times in a row, and people wait for the move.
+const SECOND_LOOKS: Pace = Pace {
+    first: Duration::from_millis(10),
+    longest: RETRIES.longest,
+};
 /// How many changes are taken at once before the next decision.
 const BATCH: usize = 2048;
 
@@ -78,7 +82,7 @@ pub(super) struct Engine {
     state: State,
     definitions: Definitions,
     /// The documents, read; `None` when there is no such source or it has not spoken yet.
-    documents: Option<Definitions>,
+    documents: Option<Arc<Site>>,
     documents_changed: bool,
     /// Nodes whose Berths are being made as the documents ask. One that fails is tried again.
     reserving: BTreeSet<String>,
@@ -164,7 +168,12 @@ impl Engine {
         }
     }
 
-    pub(super) async fn run(mut self, mut changes: mpsc::Receiver<Change>, shutdown: CancellationToken) {
+    /// What is heard of kubelets.
+    pub(super) fn listen_to(&mut self, heartbeats: Heartbeats) {
+        self.state.heartbeats = heartbeats;
+    }
+
+    pub(super) async fn run(mut self, mut changes: mpsc::Receiver<ClusterChange>, shutdown: CancellationToken) {
         let mut buffer = Vec::new();
         let mut documents = self.options.documents.clone();
         if let Some(documents) = &mut documents {
@@ -195,10 +204,7 @@ impl Engine {
                 () = std::future::ready(()), if self.may_go_on() => {}
                 () = sleep_until(wake) => self.wake(),
                 () = sleep_until(self.policies_at) => self.publish_policies(),
-                Some(objects) = next_documents(&mut documents) => {
-                    let documents = Definitions::new(objects.iter(), self.options.flavour);
-                    self.documents_came(documents);
-                }
+                Some(site) = next_documents(&mut documents) => self.documents_came(site),
                 () = claim_changed(&mut claims) => {}
             }
             self.step();
@@ -264,7 +270,7 @@ impl Engine {
         }
         self.definitions = Definitions::new(self.state.definitions(), self.flavour());
         for finding in self.definitions.findings() {
-            warn!(object = finding.object, code = finding.code, "{}", finding.message);
+            warn!(object = finding.place(), code = finding.code, "{}", finding.message);
         }
         self.own_labels.define(&self.definitions);
         self.state.all_dirty();
@@ -276,19 +282,20 @@ impl Engine {
     }
 
     fn flavour(&self) -> Flavour {
-        self.documents
-            .as_ref()
-            .map_or_else(|| self.options.flavour(), Definitions::flavour)
+        match &self.documents {
+            Some(site) => site.flavour_for(self.options.flavour),
+            None => self.options.flavour(),
+        }
     }
 
     /// Berths that the documents ask for.
     fn reserve(&mut self) {
-        let Some(documents) = &self.documents else {
+        let Some(site) = self.documents.clone() else {
             return;
         };
         self.postponed.clear();
         let existing: Vec<_> = self.state.berths.values().collect();
-        let resolver = Resolver::new(documents.site(), documents.flavour());
+        let resolver = Resolver::new(&site, self.flavour());
         let reservations = reserve(&resolver, &existing, self.options.allow_mass_removal);
         self.foresee(&reservations);
         for reservation in reservations {
@@ -339,8 +346,8 @@ impl Engine {
         let Some(node) = node.filter(|_| self.options.adopt).cloned() else {
             return;
         };
-        let declared = self.documents.as_ref().is_some_and(|documents| {
-            let resolver = Resolver::new(documents.site(), documents.flavour());
+        let declared = self.documents.as_ref().is_some_and(|site| {
+            let resolver = Resolver::new(site, self.flavour());
             resolver.subject(name).is_some_and(berth_site::Subject::is_declared)
         });
         if declared || !self.busy.insert(name.to_owned()) {
@@ -384,7 +391,7 @@ impl Engine {
             !self.busy_certificates.contains(&request.name) && request.node().is_none_or(|node| self.is_settled(node))
         });
         let due: Vec<CertificateRequest> = due.cloned().collect();
-        let now = (self.options.clock)();
+        let now = self.options.clock.now();
         for request in due {
             let name = request.name.clone();
             let verdict = match self.state.certificate(&name, now) {
@@ -444,6 +451,9 @@ impl Engine {
             Key::Certificate(_) => self.denials.ended(&key),
         }
         self.state.written(written.node, written.berth);
+        if let Some(machine) = written.machine {
+            self.state.machine_read(name, machine);
+        }
         let error = match result {
             Ok(()) => {
                 self.failures.remove(&key);
@@ -466,10 +476,9 @@ impl Engine {
         };
         let failures = self.failures.entry(key.clone()).or_default();
         *failures += 1;
-        let wait = FIRST_RETRY
-            .saturating_mul(2u32.saturating_pow(*failures - 1))
-            .min(LONGEST_RETRY);
-        if error.is_outdated() {
+        let is_outdated = error.is_outdated();
+        let wait = pace(is_outdated).after(*failures, error.retry_after());
+        if is_outdated {
             debug!(name, error = &error as &dyn std::error::Error, "deciding again");
         } else {
             self.metrics.unusable.inc();
@@ -537,6 +546,11 @@ impl Engine {
     }
 }
 
+/// How long to wait after failures.
+const fn pace(is_outdated: bool) -> Pace {
+    if is_outdated { SECOND_LOOKS } else { RETRIES }
+}
+
 pub(super) async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
@@ -544,9 +558,7 @@ pub(super) async fn sleep_until(at: Option<Instant>) {
     }
 }
 
-async fn next_documents(
-    documents: &mut Option<watch::Receiver<Arc<Vec<serde_json::Value>>>>,
-) -> Option<Arc<Vec<serde_json::Value>>> {
+async fn next_documents(documents: &mut Option<watch::Receiver<Arc<Site>>>) -> Option<Arc<Site>> {
     let Some(receiver) = documents else {
         return std::future::pending().await;
     };

@@ -37,7 +37,7 @@ use self::{
     state::PoolState,
 };
 use super::{
-    Options,
+    Options, RETRIES,
     engine::{claim_changed, sleep_until},
     metrics::Metrics,
     writer::{WriteError, Writer, or_broken},
@@ -47,10 +47,6 @@ use berth_decide::pools::{Rendering, Settle};
 
 pub(in crate::controller) use self::{mailbox::Mailbox, state::PoolChange};
 
-/// The first wait after a job that failed; each further one is twice as long.
-const FIRST_RETRY: Duration = Duration::from_millis(200);
-/// The longest wait after a job that failed.
-const LONGEST_RETRY: Duration = Duration::from_mins(1);
 /// The longest wait where somebody else was faster: what they wrote is known soon.
 const LONGEST_CONFLICT: Duration = Duration::from_secs(1);
 /// A request that was not answered may still be carried out for so long.
@@ -339,9 +335,7 @@ impl PoolEngine {
     fn failed(&mut self, key: Key, error: &WriteError) {
         let failures = self.failures.entry(key.clone()).or_default();
         *failures += 1;
-        let mut wait = FIRST_RETRY
-            .saturating_mul(2u32.saturating_pow(*failures - 1))
-            .min(LONGEST_RETRY);
+        let mut wait = RETRIES.after(*failures, error.retry_after());
         if error.is_outdated() {
             wait = wait.min(LONGEST_CONFLICT);
             debug!(?key, error = error as &dyn std::error::Error, "deciding again");

@@ -11,11 +11,16 @@ use serde_json::Value;
 
 use self::{berths::Berths, requests::Requests};
 use super::{
+    heartbeats::Heartbeats,
     news::{Versioned as _, lacking},
-    watches::{Change, Definition, Seen},
+    watches::{ClusterChange, Definition, Seen},
 };
-use berth_decide::{CertificateDecision, NodeView, Places, RequestState, decide_certificate, judge_certificate};
-use berth_resources::{Berth, bootstrap::Binding};
+use berth_decide::{
+    Absence, CertificateDecision, KubeletRequest, MachineState, NodeView, Places, RequestState, Requester,
+    decide_certificate, judge_certificate,
+};
+use berth_pools::KubeletLabels;
+use berth_resources::{Berth, MachineObject, Phase, bootstrap::Binding};
 
 /// Which watches have been read to their end once.
 #[derive(Debug, Default)]
@@ -27,6 +32,8 @@ struct Synced {
     pools: bool,
     certificates: bool,
     tokens: bool,
+    units: bool,
+    heartbeats: bool,
 }
 
 /// The caches.
@@ -35,6 +42,14 @@ pub(super) struct State {
     pub(super) nodes: HashMap<String, NodeView>,
     /// The last state of Nodes that were deleted and not dealt with yet.
     pub(super) gone: HashMap<String, NodeView>,
+    /// Whether Nodes that are gone were Ready when they went.
+    were_ready: HashMap<String, bool>,
+    /// What the objects that stand for the machines of gone Nodes say, as far as they have been read.
+    machines: HashMap<String, MachineState>,
+    /// What the kubelets of each pool give themselves.
+    units: BTreeMap<String, KubeletLabels>,
+    /// What is heard of kubelets.
+    pub(super) heartbeats: Heartbeats,
     pub(super) berths: Berths,
     rules: BTreeMap<String, Value>,
     pools: BTreeMap<String, Value>,
@@ -65,32 +80,45 @@ impl State {
             pools,
             certificates,
             tokens,
+            units,
+            heartbeats,
         } = self.synced;
-        nodes && berths && rules && pools && certificates && tokens
+        nodes && berths && rules && pools && certificates && tokens && units && heartbeats
     }
 
-    pub(super) fn apply(&mut self, change: Change) {
+    pub(super) fn apply(&mut self, change: ClusterChange) {
         match change {
-            Change::Nodes(seen) => self.nodes_seen(seen),
-            Change::Berths(seen) => self.berths_seen(seen),
-            Change::Rules(seen) => {
+            ClusterChange::Nodes(seen) => self.nodes_seen(seen),
+            ClusterChange::Berths(seen) => self.berths_seen(seen),
+            ClusterChange::Rules(seen) => {
                 self.synced.rules |= matches!(seen, Seen::All(_));
                 self.definitions_changed |= !definitions_seen(&mut self.rules, seen).is_empty();
             }
-            Change::Pools(seen) => {
+            ClusterChange::Pools(seen) => {
                 self.synced.pools |= matches!(seen, Seen::All(_));
                 let changed = definitions_seen(&mut self.pools, seen);
                 self.definitions_changed |= !changed.is_empty();
                 self.changed_pools.extend(changed);
             }
-            Change::Certificates(seen) => {
+            ClusterChange::Certificates(seen) => {
                 self.synced.certificates |= matches!(seen, Seen::All(_));
                 self.dirty.extend(self.requests.seen(seen));
             }
-            Change::Tokens(seen) => self.tokens_seen(seen),
-            Change::Beat(beat) => {
+            ClusterChange::Tokens(seen) => self.tokens_seen(seen),
+            ClusterChange::Beat(beat) => {
                 self.dirty.insert(beat.node.clone());
                 self.beats.insert(beat.node, beat.uid);
+            }
+            ClusterChange::Looked => self.synced.heartbeats = true,
+            ClusterChange::Heard(node) => {
+                self.dirty.insert(node);
+            }
+            ClusterChange::Units(units) => {
+                if self.synced.units && self.units != units {
+                    self.all_dirty();
+                }
+                self.synced.units = true;
+                self.units = units;
             }
         }
     }
@@ -131,16 +159,71 @@ impl State {
         Some(decide_certificate(self.requests.get(name)?, self, now))
     }
 
-    /// Whether a kubelet that may join under this name is asking, or was just let in.
-    pub(super) fn is_requested(&self, node: &str, now: Timestamp) -> bool {
-        let mut requests = self.requests.of(node);
-        requests.any(|request| {
+    /// The requests of kubelets that may join under this name: they are asking, or were just let in.
+    pub(super) fn requests_of(&self, node: &str, now: Timestamp) -> Vec<KubeletRequest> {
+        let requests = self.requests.of(node).filter(|request| {
             request.state != RequestState::Denied
                 && match judge_certificate(request, self, now) {
                     CertificateDecision::Approve { .. } | CertificateDecision::Leave { node: Some(_), .. } => true,
                     CertificateDecision::Deny { .. } | CertificateDecision::Leave { node: None, .. } => false,
                 }
-        })
+        });
+        let seen = requests.map(|request| KubeletRequest {
+            created: request.created,
+            open: request.state == RequestState::Open,
+            bootstrap: !matches!(request.requester, Requester::Node(_)),
+        });
+        seen.collect()
+    }
+
+    /// What is known about a Node that is gone.
+    pub(super) fn absence(&self, node: &str) -> Absence {
+        Absence {
+            was_ready: self.were_ready.get(node).copied(),
+            pulse: self.heartbeats.await_pulse(node),
+            machine: self.machines.get(node).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The objects that stand for the machine of a Node that went from an occupied place, where nobody has asked for them since.
+    pub(super) fn unread_machine(&self, node: &str) -> Vec<MachineObject> {
+        let berth = self.berths.of(node).first().copied();
+        let Some(status) = berth.and_then(|berth| berth.status.as_ref()) else {
+            return Vec::new();
+        };
+        let settled = matches!(status.phase, Some(Phase::Occupied | Phase::Vacant));
+        let decided = status
+            .departure
+            .as_ref()
+            .is_some_and(|departure| departure.reason.is_some());
+        if !settled || decided || self.nodes.contains_key(node) || self.machines.contains_key(node) {
+            return Vec::new();
+        }
+        match self.gone.get(node) {
+            Some(gone) if gone.has_kubelet => gone.machine_objects.clone(),
+            _ => status.machine_objects.clone(),
+        }
+    }
+
+    /// Takes what the objects that stand for a machine say.
+    pub(super) fn machine_read(&mut self, node: &str, machine: MachineState) {
+        if !self.nodes.contains_key(node) {
+            self.machines.insert(node.to_owned(), machine);
+        }
+        self.dirty.insert(node.to_owned());
+    }
+
+    /// What the kubelets of a pool give themselves.
+    pub(super) fn unit(&self, pool: &str) -> Option<&KubeletLabels> {
+        self.units.get(pool)
+    }
+
+    /// Nothing is remembered of a node that nobody reserves.
+    pub(super) fn forget(&mut self, node: &str) {
+        self.gone.remove(node);
+        self.were_ready.remove(node);
+        self.machines.remove(node);
+        self.heartbeats.stop_waiting(node);
     }
 
     fn nodes_seen(&mut self, seen: Seen<NodeView>) {
@@ -175,6 +258,8 @@ impl State {
         if self.beats.get(&node.name) == Some(&node.uid) {
             self.beats.remove(&node.name);
         }
+        self.were_ready
+            .insert(node.name.clone(), node.conditions.ready == Some(true));
         self.gone.insert(node.name.clone(), node);
     }
 
@@ -193,6 +278,9 @@ impl State {
             }
             None => {
                 self.dirty.insert(name.clone());
+                self.were_ready.remove(&name);
+                self.machines.remove(&name);
+                self.heartbeats.stop_waiting(&name);
                 self.nodes.insert(name, node);
             }
         }
@@ -384,8 +472,8 @@ mod tests {
     #[test]
     fn the_answer_to_a_write_does_not_bring_back_what_is_gone() {
         let mut state = State::default();
-        state.apply(Change::Nodes(Seen::All(vec![node("a", "1")])));
-        state.apply(Change::Nodes(Seen::Gone(node("a", "3"))));
+        state.apply(ClusterChange::Nodes(Seen::All(vec![node("a", "1")])));
+        state.apply(ClusterChange::Nodes(Seen::Gone(node("a", "3"))));
         state.written(Some(node("a", "2")), None);
         assert!(state.nodes.is_empty());
         state.written(Some(node("b", "4")), None);
@@ -396,12 +484,12 @@ mod tests {
     fn a_heartbeat_shows_that_the_kubelet_knows_this_very_node() {
         let mut state = State::default();
         let beat = |uid: &str| {
-            Change::Beat(Beat {
+            ClusterChange::Beat(Beat {
                 node: "w1".to_owned(),
                 uid: uid.to_owned(),
             })
         };
-        state.apply(Change::Nodes(Seen::All(vec![node("b", "1")])));
+        state.apply(ClusterChange::Nodes(Seen::All(vec![node("b", "1")])));
         state.apply(beat("a"));
         assert!(
             state.live("w1").is_some_and(|node| !node.has_kubelet),
@@ -416,18 +504,18 @@ mod tests {
     #[test]
     fn old_news_is_no_news() {
         let mut state = State::default();
-        state.apply(Change::Nodes(Seen::One(node("b", "10"))));
-        state.apply(Change::Nodes(Seen::Gone(node("a", "9"))));
-        state.apply(Change::Nodes(Seen::One(node("b", "9"))));
+        state.apply(ClusterChange::Nodes(Seen::One(node("b", "10"))));
+        state.apply(ClusterChange::Nodes(Seen::Gone(node("a", "9"))));
+        state.apply(ClusterChange::Nodes(Seen::One(node("b", "9"))));
         assert_eq!(state.nodes["w1"], node("b", "10"));
     }
 
     #[test]
     fn nodes_that_a_new_list_lacks_are_gone_with_their_last_state() {
         let mut state = State::default();
-        state.apply(Change::Nodes(Seen::All(vec![node("a", "1")])));
+        state.apply(ClusterChange::Nodes(Seen::All(vec![node("a", "1")])));
         state.dirty.clear();
-        state.apply(Change::Nodes(Seen::All(Vec::new())));
+        state.apply(ClusterChange::Nodes(Seen::All(Vec::new())));
         assert_eq!(state.gone["w1"], node("a", "1"));
         assert!(state.dirty.contains("w1"));
         assert!(!state.is_synced(), "the other watches have not been read");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use berth_clock::Clock;
 use jiff::SignedDuration;
 use kube::{
     Api, Client, CustomResourceExt as _,
@@ -13,7 +14,7 @@ use tokio::{
 };
 use tracing::{debug, warn};
 
-use super::{Clock, writer::REQUEST_TIMEOUT};
+use super::writer::REQUEST_TIMEOUT;
 use crate::lease::{Claim, time_to_write};
 use berth_resources::{TokenBinding, bootstrap::Binding};
 
@@ -44,12 +45,16 @@ async fn once(client: &Client, claims: Option<&watch::Receiver<Claim>>, clock: &
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &TokenBinding::api_resource());
     let mut page = ListParams::default().limit(PAGE);
     loop {
-        if time_to_write(claims, REQUEST_TIMEOUT).is_none() {
+        let Some(limit) = time_to_write(claims, REQUEST_TIMEOUT) else {
             return Ok(());
-        }
-        let list = api.list(&page).await?;
+        };
+        let Ok(list) = timeout(limit, api.list(&page)).await else {
+            warn!("expired TokenBindings cannot be deleted: the API server does not answer");
+            return Ok(());
+        };
+        let list = list?;
         let next = list.metadata.continue_.clone().filter(|token| !token.is_empty());
-        let now = clock();
+        let now = clock.now();
         for binding in list.items.into_iter().map(Binding::from) {
             let over = binding
                 .expires
@@ -130,7 +135,7 @@ mod tests {
             }
         });
         let now: Timestamp = "2026-01-09T00:00:00Z".parse().unwrap();
-        let clock: Clock = Arc::new(move || now);
+        let clock = Clock::stopped(now);
         let client = Client::new(service, "default");
         once(&client, None, &clock).await.unwrap();
         assert_eq!(*gone.lock().unwrap(), ["expire"]);
@@ -138,5 +143,18 @@ mod tests {
         let (_sender, claims) = watch::channel(Claim::default());
         once(&client, Some(&claims), &clock).await.unwrap();
         assert_eq!(gone.lock().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_list_that_is_not_answered_is_given_up() {
+        let silent = tower::service_fn(|_: Request<Body>| async {
+            std::future::pending::<Result<Response<Body>, tower::BoxError>>().await
+        });
+        let end = tokio::time::Instant::now() + Duration::from_millis(200);
+        let (_sender, claims) = watch::channel(Claim::until(end));
+        let clock = Clock::stopped(Timestamp::UNIX_EPOCH);
+        let client = Client::new(silent, "default");
+        let given_up = timeout(REQUEST_TIMEOUT / 2, once(&client, Some(&claims), &clock)).await;
+        given_up.expect("it never gives up").unwrap();
     }
 }

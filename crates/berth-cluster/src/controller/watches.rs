@@ -1,18 +1,13 @@
 //! The watches: each sends whole lists when it (re)starts and single changes after that.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt::Debug,
-    future::Future,
-    pin::Pin,
-};
+use std::{collections::BTreeMap, fmt::Debug, future::Future, pin::Pin};
 
 use futures::StreamExt as _;
-use k8s_openapi::api::{certificates::v1::CertificateSigningRequest, coordination::v1::Lease, core::v1::Node};
+use k8s_openapi::api::{certificates::v1::CertificateSigningRequest, core::v1::Node};
 use kube::{
     Api, Client, CustomResourceExt as _, Resource, ResourceExt as _,
     api::DynamicObject,
-    core::{ApiResource, PartialObjectMeta},
+    core::ApiResource,
     runtime::{
         WatchStreamExt as _,
         watcher::{self, Event, watcher},
@@ -29,6 +24,7 @@ use berth_decide::{
     CertificateRequest, KUBELET_SIGNER, NodeView,
     pools::{BerthView, ConfigView, PoolView},
 };
+use berth_pools::KubeletLabels;
 use berth_resources::{Berth, LabelRule, MachineConfig, MachineConfigPool, TokenBinding, bootstrap::Binding};
 
 /// What a watch saw of one kind of object.
@@ -44,7 +40,7 @@ pub(super) enum Seen<T> {
 
 /// A change of anything.
 #[derive(Debug)]
-pub(super) enum Change {
+pub(super) enum ClusterChange {
     Nodes(Seen<NodeView>),
     Berths(Seen<Box<Berth>>),
     Rules(Seen<Definition>),
@@ -53,6 +49,12 @@ pub(super) enum Change {
     Tokens(Seen<Binding>),
     /// A kubelet shows that it knows this very Node.
     Beat(Beat),
+    /// What is heard of kubelets has been looked at once, or cannot be seen.
+    Looked,
+    /// A kubelet is heard of that somebody waits for.
+    Heard(String),
+    /// What the kubelets of each pool give themselves.
+    Units(BTreeMap<String, KubeletLabels>),
 }
 
 /// The first heartbeat of a kubelet for a Node object.
@@ -71,12 +73,12 @@ pub(super) struct Definition {
 
 type Watching = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-type Wrap<T> = fn(Seen<T>) -> Change;
+type Wrap<T> = fn(Seen<T>) -> ClusterChange;
 type View<T> = fn(&Seen<T>) -> PoolChange;
 
 /// Where what a watch sees goes to.
 struct Sinks<T> {
-    engine: Option<(mpsc::Sender<Change>, Wrap<T>)>,
+    engine: Option<(mpsc::Sender<ClusterChange>, Wrap<T>)>,
     /// This one never waits, so that what keeps labels never waits for what keeps pools.
     pools: Option<(Mailbox, View<T>)>,
 }
@@ -108,7 +110,11 @@ impl<T> Seen<T> {
 /// somebody sent before he was anybody.
 const LARGE_PAGE: u32 = 20;
 
-pub(super) fn all(client: &Client, changes: &mpsc::Sender<Change>, pool_changes: Option<&Mailbox>) -> Vec<Watching> {
+pub(super) fn all(
+    client: &Client,
+    changes: &mpsc::Sender<ClusterChange>,
+    pool_changes: Option<&Mailbox>,
+) -> Vec<Watching> {
     let nodes: Api<Node> = Api::all(client.clone());
     let certificates: Api<CertificateSigningRequest> = Api::all(client.clone());
     let by_signer = watcher::Config::default()
@@ -122,7 +128,7 @@ pub(super) fn all(client: &Client, changes: &mpsc::Sender<Change>, pool_changes:
             plain(),
             |node| Some(node.into()),
             Sinks {
-                engine: Some((changes.clone(), Change::Nodes)),
+                engine: Some((changes.clone(), ClusterChange::Nodes)),
                 pools: pool_changes.map(|pools| {
                     let view: View<NodeView> = |seen| PoolChange::Nodes(seen.map(Clone::clone));
                     (pools.clone(), view)
@@ -134,7 +140,7 @@ pub(super) fn all(client: &Client, changes: &mpsc::Sender<Change>, pool_changes:
             plain(),
             berth,
             Sinks {
-                engine: Some((changes.clone(), Change::Berths)),
+                engine: Some((changes.clone(), ClusterChange::Berths)),
                 pools: pool_changes.map(|pools| {
                     let view: View<Box<Berth>> = |seen| PoolChange::Berths(seen.map(|berth| BerthView::from(&**berth)));
                     (pools.clone(), view)
@@ -145,14 +151,14 @@ pub(super) fn all(client: &Client, changes: &mpsc::Sender<Change>, pool_changes:
             dynamic(&LabelRule::api_resource()),
             plain(),
             definition,
-            to_engine(changes, Change::Rules),
+            to_engine(changes, ClusterChange::Rules),
         )),
         Box::pin(watch(
             dynamic(&MachineConfigPool::api_resource()),
             plain(),
             definition,
             Sinks {
-                engine: Some((changes.clone(), Change::Pools)),
+                engine: Some((changes.clone(), ClusterChange::Pools)),
                 pools: pool_changes.map(|pools| {
                     let view: View<Definition> =
                         |seen| PoolChange::Pools(seen.map(|pool| PoolView::read(&pool.object)));
@@ -164,13 +170,13 @@ pub(super) fn all(client: &Client, changes: &mpsc::Sender<Change>, pool_changes:
             certificates,
             by_signer,
             |request| CertificateRequest::read(&request),
-            to_engine(changes, Change::Certificates),
+            to_engine(changes, ClusterChange::Certificates),
         )),
         Box::pin(watch(
             dynamic(&TokenBinding::api_resource()),
             plain(),
             |binding| Some(binding.into()),
-            to_engine(changes, Change::Tokens),
+            to_engine(changes, ClusterChange::Tokens),
         )),
     ];
     if let Some(pools) = pool_changes {
@@ -184,68 +190,13 @@ pub(super) fn all(client: &Client, changes: &mpsc::Sender<Change>, pool_changes:
             },
         )));
     }
-    watches.push(Box::pin(beats(client.clone(), changes.clone())));
     watches
 }
 
-fn to_engine<T>(changes: &mpsc::Sender<Change>, wrap: fn(Seen<T>) -> Change) -> Sinks<T> {
+fn to_engine<T>(changes: &mpsc::Sender<ClusterChange>, wrap: fn(Seen<T>) -> ClusterChange) -> Sinks<T> {
     Sinks {
         engine: Some((changes.clone(), wrap)),
         pools: None,
-    }
-}
-
-/// Where kubelets renew their Leases.
-const HEARTBEATS: &str = "kube-node-lease";
-
-/// Watches the kubelets' Leases. Ten thousand of them are renewed a thousand times a second, so only the first one that
-/// belongs to a Node object is passed on. Without the right to look, what the kubelet reports in the Node is enough.
-async fn beats(client: Client, changes: mpsc::Sender<Change>) {
-    let api: Api<PartialObjectMeta<Lease>> = Api::namespaced(client, HEARTBEATS);
-    let mut stream = std::pin::pin!(watcher(api, watcher::Config::default()).default_backoff());
-    let mut known: HashMap<String, String> = HashMap::new();
-    let mut listed: HashSet<String> = HashSet::new();
-    while let Some(event) = stream.next().await {
-        let object = match event {
-            Ok(Event::Apply(object)) => object,
-            Ok(Event::InitApply(object)) => {
-                listed.insert(object.name_any());
-                object
-            }
-            Ok(Event::Delete(object)) => {
-                known.remove(&object.name_any());
-                continue;
-            }
-            Ok(Event::Init) => {
-                listed.clear();
-                continue;
-            }
-            Ok(Event::InitDone) => {
-                // What went while nobody looked is not kept for ever.
-                known.retain(|node, _| listed.contains(node));
-                listed.clear();
-                continue;
-            }
-            Err(error) => {
-                debug!(
-                    error = &error as &dyn std::error::Error,
-                    "the heartbeats of kubelets cannot be seen"
-                );
-                continue;
-            }
-        };
-        let node = object.name_any();
-        let owner = object.owner_references().iter().find(|owner| owner.kind == "Node");
-        let Some(uid) = owner.map(|owner| owner.uid.clone()) else {
-            continue;
-        };
-        if known.get(&node) == Some(&uid) {
-            continue;
-        }
-        known.insert(node.clone(), uid.clone());
-        if changes.send(Change::Beat(Beat { node, uid })).await.is_err() {
-            return;
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use berth_clock::Clock;
 use futures::FutureExt as _;
 use k8s_openapi::api::{
     certificates::v1::CertificateSigningRequest,
@@ -15,18 +16,21 @@ use k8s_openapi::api::{
 };
 use kube::{
     Api, Client, Resource as _, ResourceExt as _,
-    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
+    api::{DeleteParams, Patch, PostParams, Preconditions},
     runtime::events::{Event, EventType, Recorder, Reporter},
 };
 use serde_json::json;
-use thiserror::Error;
-use tokio::{sync::watch, time::timeout};
+use tokio::sync::watch;
 use tracing::{debug, info, warn};
 
-use super::{Clock, metrics::Metrics};
-use crate::lease::{Claim, time_to_write};
-use berth_decide::{CertificateRequest, NodeView, NodeWrite, Note, SpentToken, merge_diff, names};
-use berth_resources::{Berth, BerthSpec, BerthStatus, TokenBinding, TokenUse};
+use super::{machines, metrics::Metrics};
+use crate::lease::{Claim, hold};
+use berth_decide::{
+    CertificateRequest, MachineState, NodePatch, NodeView, NodeWrite, Note, SpentToken, merge_diff, names,
+};
+pub(super) use berth_nodes::WriteError;
+use berth_nodes::{Nodes, parameters};
+use berth_resources::{Berth, BerthSpec, BerthStatus, MachineObject, TokenBinding, TokenUse};
 
 /// A request that takes longer has failed: the API server answers or it does not.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -52,6 +56,8 @@ pub(super) enum Work {
     },
     /// The Berth is being deleted: note it on the Node and let it go.
     Finish { berth: Box<Berth>, node: Option<String> },
+    /// Read the objects that stand for the machine of a Node that went.
+    Machine(Vec<MachineObject>),
     /// Make a Berth.
     Create(Box<Berth>),
     /// Give a Berth another spec.
@@ -93,45 +99,10 @@ pub(super) enum Verdict {
 pub(super) struct Written {
     pub(super) node: Option<NodeView>,
     pub(super) berth: Option<Berth>,
+    /// What the objects that stand for a machine say.
+    pub(super) machine: Option<MachineState>,
     /// What is to be written when no Node waits any more.
     pub(super) later: Option<Work>,
-}
-
-#[derive(Debug, Error)]
-pub(super) enum WriteError {
-    #[error("this replica does not lead any more")]
-    NotLeader,
-    #[error("the API server did not answer in time")]
-    Timeout,
-    #[error("the API server refused")]
-    Refused(#[source] kube::Error),
-    #[error("the Node is not any more as it was when it was decided about")]
-    Outdated,
-    #[error("the write broke off")]
-    Broken,
-}
-
-impl WriteError {
-    /// What was to be made exists.
-    pub(super) fn is_already_there(&self) -> bool {
-        matches!(self, Self::Refused(kube::Error::Api(status)) if status.is_already_exists())
-    }
-
-    /// Another version is there than the one the write was for.
-    pub(super) fn is_conflict(&self) -> bool {
-        matches!(self, Self::Refused(kube::Error::Api(status)) if status.is_conflict() && !status.is_already_exists())
-    }
-
-    /// Somebody else was faster: what was decided has to be decided again.
-    pub(super) fn is_outdated(&self) -> bool {
-        match self {
-            Self::Outdated => true,
-            Self::Refused(kube::Error::Api(status)) => {
-                status.is_conflict() || status.is_already_exists() || status.is_not_found()
-            }
-            Self::NotLeader | Self::Timeout | Self::Refused(_) | Self::Broken => false,
-        }
-    }
 }
 
 /// A job that breaks off has failed as any other: what it was about is tried again, and not busy for ever.
@@ -145,9 +116,8 @@ pub(super) async fn or_broken<T>(job: impl Future<Output = Result<T, WriteError>
 /// Writes what the engine decided.
 #[derive(Clone)]
 pub(super) struct Writer {
-    client: Client,
+    nodes: Nodes,
     recorder: Recorder,
-    claims: Option<watch::Receiver<Claim>>,
     metrics: Metrics,
     clock: Clock,
 }
@@ -160,8 +130,7 @@ impl Writer {
         };
         Self {
             recorder: Recorder::new(client.clone(), reporter),
-            client,
-            claims,
+            nodes: Nodes::new(client, hold(claims)),
             metrics,
             clock,
         }
@@ -172,7 +141,7 @@ impl Writer {
         let mut written = Written::default();
         let done = or_broken(Box::pin(async {
             for work in work {
-                self.one(work, &mut written).await?;
+                Box::pin(self.one(work, &mut written)).await?;
             }
             Ok(())
         }))
@@ -181,7 +150,7 @@ impl Writer {
     }
 
     async fn one(&self, work: Work, written: &mut Written) -> Result<(), WriteError> {
-        let berths: Api<Berth> = Api::all(self.client.clone());
+        let berths: Api<Berth> = Api::all(self.client());
         match work {
             Work::Apply {
                 berth,
@@ -208,6 +177,10 @@ impl Writer {
             }
             Work::Status { berth, status } => {
                 written.berth = Some(self.status(*berth, &status).await?);
+                Ok(())
+            }
+            Work::Machine(objects) => {
+                written.machine = Some(machines::state(&self.client(), &objects).await);
                 Ok(())
             }
             Work::Finish { berth, node } => self.finish(&berth, node, written).await,
@@ -275,7 +248,7 @@ impl Writer {
         }
         if let Some(write) = write {
             berth = self.note_ahead(berth, &status, written).await?;
-            let api: Api<Node> = Api::all(self.client.clone());
+            let api: Api<Node> = Api::all(self.client());
             let view: NodeView = match &write {
                 NodeWrite::Create(node) => {
                     info!(node = node.name_any(), "creating the Node");
@@ -322,7 +295,7 @@ impl Writer {
             Sight::Nothing => None,
             Sight::NotNeeded => return Ok(()),
         };
-        let api: Api<Node> = Api::all(self.client.clone());
+        let api: Api<Node> = Api::all(self.client());
         let node = self.request("node", "get", api.get_opt(name)).await?;
         let version = node.as_ref().and_then(|node| node.metadata.resource_version.as_ref());
         if version == seen {
@@ -332,40 +305,30 @@ impl Writer {
         Err(WriteError::Outdated)
     }
 
-    async fn patch_node(&self, name: &str, patch: &serde_json::Value) -> Result<NodeView, WriteError> {
-        let api: Api<Node> = Api::all(self.client.clone());
-        let (patch, parameters) = (Patch::Merge(patch), parameters());
-        let node = self.request("node", "patch", api.patch(name, &parameters, &patch));
-        node.await.map(NodeView::from)
+    /// Patches a Node, and gives it as it is then.
+    pub(super) async fn patch_node(&self, name: &str, patch: &NodePatch) -> Result<NodeView, WriteError> {
+        self.counted("node", "patch", Box::pin(self.nodes.patch(name, patch)))
+            .await
     }
 
-    /// Writes what differs in the status of a Berth, if it is still the version that the status was computed from: another
-    /// one may say of other labels that they are Berth's.
+    /// Writes what differs in the status of a Berth.
     async fn status(&self, berth: Berth, status: &BerthStatus) -> Result<Berth, WriteError> {
-        let berths: Api<Berth> = Api::all(self.client.clone());
-        let before = serde_json::to_value(berth.status.clone().unwrap_or_default()).unwrap_or_default();
-        let after = serde_json::to_value(status).unwrap_or_default();
-        let Some(patch) = merge_diff(&before, &after) else {
+        if berth.status.as_ref() == Some(status) {
             return Ok(berth);
-        };
-        let metadata = json!({"uid": berth.metadata.uid, "resourceVersion": berth.metadata.resource_version});
-        let patch = Patch::Merge(json!({"metadata": metadata, "status": patch}));
-        let (name, parameters) = (berth.name_any(), parameters());
-        let patched = berths.patch_status(&name, &parameters, &patch);
-        self.request("berth", "status", patched).await
+        }
+        let write = Box::pin(self.nodes.write_status(berth, status));
+        self.counted("berth", "status", write).await
     }
 
     async fn finish(&self, berth: &Berth, node: Option<String>, written: &mut Written) -> Result<(), WriteError> {
         if let Some(uid) = node {
-            let api: Api<Node> = Api::all(self.client.clone());
-            let now = (self.clock)().to_string();
-            let patch = Patch::Merge(json!({"metadata": {"uid": uid, "annotations": {names::RELEASED: now}}}));
-            let (name, parameters) = (berth.node_name(), parameters());
-            match self
-                .request("node", "patch", api.patch(&name, &parameters, &patch))
-                .await
-            {
-                Ok(node) => written.node = Some(node.into()),
+            let patch = NodePatch {
+                uid: Some(uid),
+                annotations: [(names::RELEASED.to_owned(), Some(self.clock.now().to_string()))].into(),
+                ..NodePatch::default()
+            };
+            match self.patch_node(&berth.node_name(), &patch).await {
+                Ok(node) => written.node = Some(node),
                 // The Node has just gone, which is as good.
                 Err(error) if error.is_outdated() => {}
                 Err(error) => return Err(error),
@@ -389,7 +352,7 @@ impl Writer {
     }
 
     async fn finalizers(&self, berth: &Berth, finalizers: &[String]) -> Result<Berth, WriteError> {
-        let berths: Api<Berth> = Api::all(self.client.clone());
+        let berths: Api<Berth> = Api::all(self.client());
         let patch = Patch::Merge(json!({"metadata": {
             "resourceVersion": berth.metadata.resource_version,
             "finalizers": finalizers,
@@ -401,7 +364,7 @@ impl Writer {
 
     /// Approves or denies the very request that was judged: one that was replaced or changed meanwhile gives a conflict.
     async fn certificate(&self, request: &CertificateRequest, verdict: &Verdict) -> Result<(), WriteError> {
-        let requests: Api<CertificateSigningRequest> = Api::all(self.client.clone());
+        let requests: Api<CertificateSigningRequest> = Api::all(self.client());
         let (type_, reason, message) = match verdict {
             Verdict::Approve { node, token } => {
                 if let Some(token) = token {
@@ -419,7 +382,7 @@ impl Writer {
             message,
             "deciding about a certificate request"
         );
-        let now = (self.clock)().to_string();
+        let now = self.clock.now().to_string();
         let patch = Patch::Merge(json!({
             "metadata": {"uid": request.uid, "resourceVersion": request.resource_version},
             "status": {"conditions": [{
@@ -450,12 +413,12 @@ impl Writer {
             // The same machine asks again.
             return Ok(());
         }
-        let bindings: Api<TokenBinding> = Api::all(self.client.clone());
+        let bindings: Api<TokenBinding> = Api::all(self.client());
         let used = TokenUse {
             request: request.name.clone(),
             request_uid: request.uid.clone(),
             key: token.key.clone(),
-            time: (self.clock)(),
+            time: self.clock.now(),
         };
         let patch = Patch::Merge(json!({
             "metadata": {"uid": binding.uid, "resourceVersion": binding.resource_version},
@@ -469,12 +432,12 @@ impl Writer {
 
     /// A client for reading.
     pub(super) fn client(&self) -> Client {
-        self.client.clone()
+        self.nodes.client().clone()
     }
 
     /// The time.
     pub(super) fn now(&self) -> jiff::Timestamp {
-        (self.clock)()
+        self.clock.now()
     }
 
     /// A drain takes far too long.
@@ -482,7 +445,7 @@ impl Writer {
         self.metrics.late_drains.inc();
     }
 
-    /// An event. That it cannot be written is no reason to fail.
+    /// An event, if this replica leads. A write that fails is logged and does not stop anything.
     pub(super) async fn note(&self, note: &Note, reference: &ObjectReference) {
         if note.warning {
             warn!(reason = note.reason, object = reference.name, "{}", note.message);
@@ -500,7 +463,7 @@ impl Writer {
             action: action(note),
             secondary: None,
         };
-        if let Ok(Err(error)) = timeout(REQUEST_TIMEOUT, self.recorder.publish(&event, reference)).await {
+        if let Err(error) = self.nodes.send(self.recorder.publish(&event, reference)).await {
             debug!(error = &error as &dyn std::error::Error, "an event cannot be written");
         }
     }
@@ -512,11 +475,10 @@ impl Writer {
         verb: &'static str,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, WriteError> {
-        self.request_within(REQUEST_TIMEOUT, kind, verb, request).await
+        self.counted(kind, verb, self.nodes.send(request)).await
     }
 
-    /// A request that has to be answered within some time, if this replica leads. It never outlives the claim: what is not
-    /// answered by then is given up, so that nothing of it is under way when another replica leads.
+    /// A request that has to be answered within some time, if this replica leads.
     pub(super) async fn request_within<T>(
         &self,
         limit: Duration,
@@ -524,12 +486,16 @@ impl Writer {
         verb: &'static str,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, WriteError> {
-        let limit = time_to_write(self.claims.as_ref(), limit).ok_or(WriteError::NotLeader)?;
-        let result = match timeout(limit, request).await {
-            Err(_) => Err(WriteError::Timeout),
-            Ok(Err(error)) => Err(WriteError::Refused(error)),
-            Ok(Ok(answer)) => Ok(answer),
-        };
+        self.counted(kind, verb, self.nodes.send_within(limit, request)).await
+    }
+
+    async fn counted<T>(
+        &self,
+        kind: &'static str,
+        verb: &'static str,
+        request: impl Future<Output = Result<T, WriteError>>,
+    ) -> Result<T, WriteError> {
+        let result = request.await;
         self.metrics.wrote(kind, verb, result.is_ok());
         result
     }
@@ -543,7 +509,9 @@ fn remembered(before: Option<&BerthStatus>, after: &BerthStatus) -> BerthStatus 
         removed_labels: after.removed_labels.clone(),
         retired_labels: after.retired_labels.clone(),
         labels: after.labels.clone(),
-        previous_labels: after.previous_labels.clone(),
+        earlier_labels: after.earlier_labels.clone(),
+        node_version: after.node_version.clone(),
+        departure: after.departure.clone(),
         ..before.cloned().unwrap_or_default()
     }
 }
@@ -555,8 +523,10 @@ fn forgets(before: Option<&BerthStatus>, after: &BerthStatus) -> bool {
         return false;
     };
     let has = |labels: &BTreeMap<String, String>, key: &String, value: &String| labels.get(key) == Some(value);
-    let unwritten =
-        |(key, value): (&String, &String)| !has(&after.labels, key, value) && !has(&after.previous_labels, key, value);
+    let unwritten = |(key, value): (&String, &String)| {
+        let earlier = after.earlier_labels.get(key);
+        !has(&after.labels, key, value) && !earlier.is_some_and(|values| values.contains(value))
+    };
     let brought_back = |(key, value): (&String, &String)| !has(&after.removed_labels, key, value);
     before.labels.iter().any(unwritten)
         || before.removed_labels.iter().any(brought_back)
@@ -569,13 +539,6 @@ fn action(note: &Note) -> String {
     let mut hasher = DefaultHasher::new();
     note.message.hash(&mut hasher);
     format!("{}-{:016x}", note.reason, hasher.finish())
-}
-
-pub(super) fn parameters() -> PatchParams {
-    PatchParams {
-        field_manager: Some(names::FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
-    }
 }
 
 /// Events about a Node carry its name as uid, as those of the kubelet do, so that `kubectl describe node` shows them.
@@ -591,6 +554,8 @@ pub(super) fn node_reference(node: &NodeView) -> ObjectReference {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::timeout;
+
     use super::*;
 
     fn writer(claim: Claim) -> (Writer, watch::Sender<Claim>) {
@@ -598,7 +563,7 @@ mod tests {
             std::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>().await
         });
         let (sender, claims) = watch::channel(claim);
-        let clock: Clock = Arc::new(|| jiff::Timestamp::UNIX_EPOCH);
+        let clock = Clock::stopped(jiff::Timestamp::UNIX_EPOCH);
         let client = Client::new(service, "default");
         (Writer::new(client, Some(claims), Metrics::new(), clock), sender)
     }
@@ -613,10 +578,25 @@ mod tests {
         assert!(matches!(given_up, Ok(Err(WriteError::Timeout))), "{given_up:?}");
         assert!(matches!(
             writer.request("node", "patch", async { Ok(()) }).await,
-            Err(WriteError::NotLeader)
+            Err(WriteError::NotHeld)
         ));
-        // The pools' own limit holds where it is shorter.
-        assert_eq!(time_to_write(None, REQUEST_TIMEOUT), Some(REQUEST_TIMEOUT));
+    }
+
+    #[tokio::test]
+    async fn events_do_not_outlive_the_claim() {
+        let end = tokio::time::Instant::now() + Duration::from_millis(200);
+        let (writer, _claims) = writer(Claim::until(end));
+        let note = Note {
+            reason: names::reason::APPROVED,
+            message: "a message".to_owned(),
+            warning: false,
+        };
+        let reference = ObjectReference::default();
+        // The first waits for an answer until the claim ends, and the second is not sent.
+        for _ in 0..2 {
+            let given_up = timeout(REQUEST_TIMEOUT / 2, writer.note(&note, &reference)).await;
+            assert!(given_up.is_ok(), "the event outlives the claim");
+        }
     }
 
     #[tokio::test]

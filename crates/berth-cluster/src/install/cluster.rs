@@ -1,15 +1,17 @@
 //! Putting an installation into a cluster, and taking it away.
 
 use k8s_openapi::{
-    api::core::v1::Secret, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    api::core::v1::{Node, Secret},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
     Api, Client, ResourceExt as _,
     api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams},
-    core::{ApiResource, GroupVersionKind},
+    core::{ApiResource, GroupVersionKind, PartialObjectMeta},
     runtime::wait::{await_condition, conditions},
 };
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
 use super::{CONTROLLER, PART_OF, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE, workloads::CERTIFICATE_SECRET};
 use crate::{
@@ -17,7 +19,10 @@ use crate::{
     missing::is_missing,
 };
 use berth_decide::names;
-use berth_resources::{Berth, CrdSet, MachineConfigPool, bootstrap, crds};
+use berth_resources::{Berth, CrdSet, MachineConfig, MachineConfigPool, bootstrap, crds};
+
+/// How the annotations begin that the controllers write to Nodes.
+const NOTES: &str = "berth.dev/";
 
 /// Writes the definitions and everything else, one after the other. Fields that others manage stay theirs, unless both
 /// want them: then they are taken over, because an installation is a whole.
@@ -145,8 +150,8 @@ pub struct RemovalOptions {
     pub dry_run: bool,
 }
 
-/// Takes an installation away: the workloads first, so that nothing is put back. Berths lose their finalizer, because
-/// nobody is left to serve it. Nodes are not touched.
+/// Takes an installation away: the workloads first, so that nothing is put back. Berths and rendered configs lose their
+/// finalizers, because nobody is left to serve them. Nodes keep their labels and taints, and lose Berth's notes.
 pub async fn remove(client: &Client, options: &RemovalOptions) -> kube::Result<Removal> {
     let mut removal = Removal::default();
     let namespace = Some(options.namespace.as_str());
@@ -202,9 +207,15 @@ pub async fn remove(client: &Client, options: &RemovalOptions) -> kube::Result<R
         Some(_) => removal.left.push(format!("namespace {name}, which Berth did not make")),
         None => {}
     }
-    removal
-        .left
-        .push("every Node with its labels and annotations; berth.dev/ annotations can be removed by hand".to_owned());
+    // At the end: the controllers have lost their rights by now and write no more notes.
+    if options.keep_definitions {
+        removal
+            .left
+            .push("every Node with its labels and annotations".to_owned());
+    } else {
+        clear_nodes(client, options.dry_run, &mut removal).await?;
+        removal.left.push("every Node with its labels and taints".to_owned());
+    }
     let secrets: Api<Secret> = Api::namespaced(client.clone(), bootstrap::NAMESPACE);
     let tokens = secrets
         .list_metadata(&ListParams::default().labels(bootstrap::SELECTOR))
@@ -222,6 +233,7 @@ pub async fn remove(client: &Client, options: &RemovalOptions) -> kube::Result<R
 
 async fn remove_definitions(client: &Client, options: &RemovalOptions, removal: &mut Removal) -> kube::Result<()> {
     release_berths(client, options.dry_run, removal).await?;
+    release_configs(client, options.dry_run, removal).await?;
     for crd in crds(CrdSet::Berth) {
         delete_definition(client, &crd.name_any(), options.dry_run, removal).await?;
     }
@@ -255,31 +267,90 @@ async fn remove_definitions(client: &Client, options: &RemovalOptions, removal: 
 
 async fn release_berths(client: &Client, dry_run: bool, removal: &mut Removal) -> kube::Result<()> {
     let berths: Api<Berth> = Api::all(client.clone());
-    let all = match berths.list_metadata(&ListParams::default()).await {
-        Ok(all) => all.items,
-        Err(kube::Error::Api(status)) if is_missing(&status) => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    for berth in &all {
-        let others: Vec<&String> = berth
-            .finalizers()
-            .iter()
-            .filter(|finalizer| *finalizer != names::FINALIZER)
-            .collect();
-        if others.len() < berth.finalizers().len() && !dry_run {
-            let patch = Patch::Merge(json!({"metadata": {"finalizers": others}}));
-            match berths
-                .patch_metadata(&berth.name_any(), &PatchParams::default(), &patch)
-                .await
-            {
-                Ok(_) => {}
-                Err(kube::Error::Api(status)) if is_missing(&status) => {}
-                Err(error) => return Err(error),
-            }
-        }
+    for berth in of_kind(&berths).await? {
+        release(&berths, &berth, names::FINALIZER, dry_run).await?;
         removal.removed.push(format!("Berth/{}", berth.name_any()));
     }
     Ok(())
+}
+
+/// Rendered configs that the controllers kept for those who refer to them.
+async fn release_configs(client: &Client, dry_run: bool, removal: &mut Removal) -> kube::Result<()> {
+    let configs: Api<MachineConfig> = Api::all(client.clone());
+    for config in of_kind(&configs).await? {
+        if release(&configs, &config, names::IN_USE, dry_run).await? {
+            let name = config.name_any();
+            removal
+                .removed
+                .push(format!("finalizer {} of MachineConfig/{name}", names::IN_USE));
+        }
+    }
+    Ok(())
+}
+
+/// All objects of a kind, which the cluster may not have.
+async fn of_kind<K>(api: &Api<K>) -> kube::Result<Vec<PartialObjectMeta<K>>>
+where
+    K: Clone + std::fmt::Debug + DeserializeOwned,
+{
+    match api.list_metadata(&ListParams::default()).await {
+        Ok(all) => Ok(all.items),
+        Err(kube::Error::Api(status)) if is_missing(&status) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes one finalizer off an object, and says whether it was there.
+async fn release<K>(api: &Api<K>, object: &PartialObjectMeta<K>, finalizer: &str, dry_run: bool) -> kube::Result<bool>
+where
+    K: Clone + std::fmt::Debug + DeserializeOwned,
+{
+    let finalizers = object.metadata.finalizers.as_deref().unwrap_or_default();
+    let others: Vec<&String> = finalizers.iter().filter(|other| *other != finalizer).collect();
+    if others.len() == finalizers.len() {
+        return Ok(false);
+    }
+    if !dry_run {
+        patch_metadata(api, object, json!({"finalizers": others})).await?;
+    }
+    Ok(true)
+}
+
+/// Takes Berth's notes off the Nodes.
+async fn clear_nodes(client: &Client, dry_run: bool, removal: &mut Removal) -> kube::Result<()> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    for node in of_kind(&nodes).await? {
+        let annotations = node.metadata.annotations.iter().flatten();
+        let own: Vec<&String> = annotations
+            .map(|(key, _)| key)
+            .filter(|key| key.starts_with(NOTES))
+            .collect();
+        if own.is_empty() {
+            continue;
+        }
+        if !dry_run {
+            let gone: Map<String, Value> = own.iter().map(|key| ((*key).clone(), Value::Null)).collect();
+            patch_metadata(&nodes, &node, json!({"annotations": gone})).await?;
+        }
+        let name = node.name_any();
+        let told = own.iter().map(|key| format!("annotation {key} of Node/{name}"));
+        removal.removed.extend(told);
+    }
+    Ok(())
+}
+
+/// Changes the metadata of an object that may be gone.
+async fn patch_metadata<K>(api: &Api<K>, object: &PartialObjectMeta<K>, metadata: Value) -> kube::Result<()>
+where
+    K: Clone + std::fmt::Debug + DeserializeOwned,
+{
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let patch = Patch::Merge(json!({"metadata": metadata}));
+    match api.patch_metadata(name, &PatchParams::default(), &patch).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if is_missing(&status) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 async fn delete_definition(client: &Client, name: &str, dry_run: bool, removal: &mut Removal) -> kube::Result<()> {

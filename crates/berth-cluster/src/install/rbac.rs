@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Admission, CONTROLLER, InstallMode, InstallOptions, metadata};
 use crate::admission::{CLAIMS_POLICY, LABELS_POLICY, NOTES_POLICY, ROSTER};
+use crate::controller::MACHINE_KINDS;
 use berth_decide::KUBELET_SIGNER;
 
 /// One right of the controllers, as the API server is asked about it.
@@ -50,9 +51,10 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
         everywhere(machine_config, "machineconfigpools", READ, any),
         everywhere(machine_config, "machineconfigs", READ, any),
         everywhere(machine_config, "kubeletconfigs", READ, any),
+        everywhere(machine_config, "controllerconfigs", READ, any),
         everywhere("certificates.k8s.io", "certificatesigningrequests", READ, any),
         everywhere("events.k8s.io", "events", &["create", "patch"], any),
-        // The kubelets' heartbeats show that a machine has come.
+        // The kubelets' heartbeats show that a machine has come, and that it is alive.
         Right {
             group: "coordination.k8s.io",
             resource: "leases",
@@ -68,6 +70,10 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
             namespace: Some(options.namespace.clone()),
         },
     ];
+    // A Node whose machine is being taken away is not created again.
+    for (group, _, resource) in MACHINE_KINDS {
+        rights.push(everywhere(group, resource, &["get"], any));
+    }
     if options.admission != Admission::Off {
         // Whoever makes a policy with a parameter must be able to read every such parameter.
         rights.push(everywhere("berth.dev", "rosters", &["get"], any));

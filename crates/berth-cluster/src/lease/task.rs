@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use berth_clock::Clock;
+use berth_nodes::Hold;
 use jiff::Timestamp;
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
@@ -12,8 +14,7 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::{Observed, Record, Step, evaluate};
-use crate::controller::Clock;
+use super::{LeaseAction, Observed, Record, evaluate};
 use berth_decide::names;
 
 /// How to campaign.
@@ -88,6 +89,11 @@ pub(crate) fn time_to_write(claims: Option<&watch::Receiver<Claim>>, limit: Dura
     }
 }
 
+/// The right to write that a claim gives. Without an election it does not end.
+pub(crate) fn hold(claims: Option<watch::Receiver<Claim>>) -> Hold {
+    Hold::new(move || time_to_write(claims.as_ref(), Duration::MAX))
+}
+
 /// Campaigns until `shutdown`, and then gives the lease back so that the next replica need not wait.
 pub async fn campaign(
     client: Client,
@@ -158,9 +164,9 @@ async fn round(
         .map(|lease| Observed::note(observed.as_ref(), read(lease), now));
     let step = evaluate(observed.as_ref(), &options.identity, now);
     let result = match (step, lease) {
-        (Step::Yield(_), _) => return Ok(None),
+        (LeaseAction::Yield(_), _) => return Ok(None),
         (_, None) => {
-            api.create(&PostParams::default(), &written(options, clock(), None))
+            api.create(&PostParams::default(), &written(options, clock.now(), None))
                 .await
         }
         // The resource version in the object makes this fail when somebody else was faster.
@@ -168,7 +174,7 @@ async fn round(
             api.replace(
                 &options.name,
                 &PostParams::default(),
-                &written(options, clock(), Some(lease)),
+                &written(options, clock.now(), Some(lease)),
             )
             .await
         }

@@ -285,7 +285,7 @@ async fn a_real_kubelet_has_them_at_once(cluster: &Cluster) {
 async fn machines_without_a_berth_get_their_labels_and_nobody_claims_anothers_pool(cluster: &mut Cluster) {
     let rules: Api<LabelRule> = cluster.api();
     cluster
-        .pool_of("gold", json!({"example.com/tier": "gold"}), "example.com/fast=yes")
+        .reserved_pool_of("gold", json!({"example.com/tier": "gold"}), "example.com/fast=yes")
         .await;
 
     // A rule that promises a role to strangers is not taken at all.

@@ -12,14 +12,15 @@ use std::{
 
 use berth_cluster::controller::Options;
 use berth_resources::Berth;
+use berth_site::Site;
 use http::{Method, Request};
 use k8s_openapi::api::core::v1::Node;
 use kube::{Client, ResourceExt as _, client::Body};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     leaders::lease,
-    support::{Cluster, Controllers, INFRA, Needs, STORAGE, has, lacks, on_both, start_controllers},
+    support::{Cluster, Controllers, INFRA, Needs, STORAGE, has, lacks, on_both, site, start_controllers},
 };
 
 on_both! {
@@ -212,8 +213,8 @@ const REVISION: &str = "example.com/revision";
 const KEEP: &str = "telco.example/keep";
 
 /// The documents of a revision: a pool, and a machine whose label says which revision it is.
-fn revision(value: &str) -> Arc<Vec<Value>> {
-    Arc::new(vec![
+fn revision(value: &str) -> Arc<Site> {
+    site(&[
         json!({
             "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
             "metadata": {"name": "infra", "annotations": {"berth.dev/node-labels": "tier=infra"}},

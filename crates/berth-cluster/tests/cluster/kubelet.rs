@@ -20,7 +20,7 @@ use kube::{
 };
 use serde_json::json;
 
-use crate::support::{Cluster, INFRA, Needs, STORAGE, has, is_filled, lacks, on_both};
+use crate::support::{Cluster, INFRA, Needs, STORAGE, condition, has, is_filled, is_ready, lacks, on_both};
 
 on_both! {
     Needs { machines: true, ..Needs::NOTHING };
@@ -98,7 +98,8 @@ async fn a_machine_joins_moves_and_comes_back_and_is_never_seen_without_its_labe
         .await;
     let old = moved.uid().expect("a uid");
 
-    // Somebody deletes the Node while the kubelet runs.
+    // Somebody deletes the Node while the kubelet runs. Only what is alive comes back, and it is alive when it is Ready.
+    cluster.node_with("w1", "was ready", is_ready).await;
     let seen = history.of("w1").len();
     cluster.delete_node("w1").await;
     let back = cluster
@@ -113,17 +114,26 @@ async fn a_machine_joins_moves_and_comes_back_and_is_never_seen_without_its_labe
     assert!(back.labels().contains_key("kubernetes.io/hostname"));
     in_storage(&history.of("w1")[seen..]);
 
-    // And with the kubelet restarted as well.
+    // And with the kubelet restarted as well. Should it have been away for so long that it did not count as alive, it creates its
+    // Node itself, with its stale flags, and the Node is put right.
     machine.kill().await;
-    let (old, seen) = (back.uid().expect("a uid"), history.of("w1").len());
+    let old = back.uid().expect("a uid");
     cluster.delete_node("w1").await;
     machine.start_again().await;
     cluster
-        .node_with("w1", "came back with its restarted kubelet", |node| {
-            node.uid().as_deref() != Some(old.as_str()) && is_filled(node)
+        .node_with("w1", "came back to its place with its restarted kubelet", |node| {
+            node.uid().as_deref() != Some(old.as_str())
+                && is_filled(node)
+                && has(node, STORAGE, "")
+                && has(node, "tier", "storage")
+                && lacks(node, INFRA)
         })
         .await;
-    in_storage(&history.of("w1")[seen..]);
+    cluster
+        .berth_with("w1", "was occupied again", |berth| {
+            berth.phase() == Phase::Occupied && condition(berth, "Ready") == Some(("True", "InSync"))
+        })
+        .await;
 
     // A released place stays empty.
     cluster.edit_berth("w1", json!({"release": true})).await;

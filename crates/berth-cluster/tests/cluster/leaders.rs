@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use berth_clock::Clock;
 use berth_cluster::lease::LeaseOptions;
 use berth_testing::Identity;
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::Node};
@@ -46,7 +47,7 @@ async fn the_next_replica_works_when_the_leader_is_killed(cluster: &mut Cluster)
     // The clock of the second is an hour behind; nothing depends on it.
     let second = cluster.controllers(|options| {
         options.lease = Some(lease("second"));
-        options.clock = std::sync::Arc::new(|| jiff::Timestamp::now() - jiff::SignedDuration::from_hours(1));
+        options.clock = Clock::new(|| Clock::system().now() - jiff::SignedDuration::from_hours(1));
     });
     for index in 1..40 {
         cluster

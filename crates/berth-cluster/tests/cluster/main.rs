@@ -7,13 +7,16 @@
     reason = "a helper of a test fails as the test does"
 )]
 
+mod actions;
 mod admission;
 mod answers;
+mod beside;
 mod daemons;
 mod interrupted;
 mod kubelet;
 mod leaders;
 mod pool_life;
+mod removal;
 mod requests;
 mod resources;
 mod support;

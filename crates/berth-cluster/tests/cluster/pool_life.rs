@@ -1,8 +1,9 @@
 //! The pool life of `examples/telco-site` in full mode, with nodes whose daemons are simulated: sixty on the embedded
 //! API, and two hundred on a real API server with two replicas whose leader is killed half-way.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
+use berth_clock::Clock;
 use berth_cluster::{
     controller::{Mode, Options, PoolOptions},
     lease::LeaseOptions,
@@ -14,7 +15,7 @@ use berth_pools::annotation;
 use berth_resources::{Berth, MachineConfig, MachineConfigPool};
 use berth_testing::Identity;
 use futures::{StreamExt as _, stream};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use k8s_openapi::api::{
     core::v1::{Node, Pod, ServiceAccount},
     events::v1::Event,
@@ -602,7 +603,7 @@ async fn the_life_of_pools_on_a_real_api_server_with_the_leader_killed() {
     let replica = |client: Client, identity: &str, skew: SignedDuration| -> Controllers {
         cluster.controllers_with(client, |options| {
             full(options);
-            options.clock = Arc::new(move || Timestamp::now() + skew);
+            options.clock = Clock::new(move || Clock::system().now() + skew);
             options.lease = Some(LeaseOptions {
                 namespace: "kube-system".to_owned(),
                 identity: identity.to_owned(),

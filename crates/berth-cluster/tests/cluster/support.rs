@@ -8,13 +8,15 @@ use std::{
     time::Duration,
 };
 
+use berth_clock::Clock;
 use berth_cluster::controller::{Options, run};
+use berth_documents::DocumentSet;
 use berth_resources::{
     Berth, BerthSpec, CrdSet, LabelRule, MachineConfig, MachineConfigPool, Roster, TokenBinding, crds,
 };
+use berth_site::{Site, load};
 use berth_testing::{BootstrapToken, ControlPlane, Identity, Programs};
 use futures::{StreamExt as _, TryStreamExt as _};
-use jiff::Timestamp;
 use k8s_openapi::{
     api::{
         certificates::v1::CertificateSigningRequest,
@@ -286,10 +288,21 @@ impl Cluster {
         self.pool_of(name, json!({selector: ""}), explicit).await;
     }
 
+    /// A pool in which nobody registers who has no place in it.
+    pub(crate) async fn reserved_pool_of(&self, name: &str, selector: Value, explicit: &str) {
+        let annotations = json!({"berth.dev/node-labels": explicit, "berth.dev/reserved-only": "true"});
+        self.pool_with(name, &selector, &annotations).await;
+    }
+
     pub(crate) async fn pool_of(&self, name: &str, selector: Value, explicit: &str) {
+        self.pool_with(name, &selector, &json!({"berth.dev/node-labels": explicit}))
+            .await;
+    }
+
+    async fn pool_with(&self, name: &str, selector: &Value, annotations: &Value) {
         let pool: MachineConfigPool = from_json(json!({
             "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
-            "metadata": {"name": name, "annotations": {"berth.dev/node-labels": explicit}},
+            "metadata": {"name": name, "annotations": annotations},
             "spec": {"nodeSelector": {"matchLabels": selector}},
         }));
         self.api::<MachineConfigPool>()
@@ -401,7 +414,7 @@ pub(crate) fn log() {
 
 /// Controllers that stop when the value is dropped.
 pub(crate) fn start_controllers(client: Client, change: impl FnOnce(&mut Options)) -> Controllers {
-    let mut options = Options::new(Arc::new(Timestamp::now));
+    let mut options = Options::new(Clock::system());
     change(&mut options);
     let shutdown = CancellationToken::new();
     let runtime = Builder::new_multi_thread()
@@ -480,6 +493,16 @@ pub(crate) struct History {
 }
 
 impl History {
+    /// The first version of a Node that exists, once this watch has seen it too.
+    pub(crate) async fn first_of(&self, name: &str) -> Node {
+        loop {
+            if let Some(first) = self.of(name).into_iter().next() {
+                return first;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     /// All versions of one Node.
     pub(crate) fn of(&self, name: &str) -> Vec<Node> {
         let versions = self.versions.lock().expect("two tasks");
@@ -501,6 +524,12 @@ pub(crate) fn from_json<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("well formed")
 }
 
+/// The site that objects declare.
+pub(crate) fn site(objects: &[Value]) -> Arc<Site> {
+    let set = DocumentSet::of_objects(objects);
+    Arc::new(load(&set.sources, &set.documents).0)
+}
+
 pub(crate) fn has(node: &Node, key: &str, value: &str) -> bool {
     node.labels().get(key).is_some_and(|label| label == value)
 }
@@ -512,6 +541,12 @@ pub(crate) fn lacks(node: &Node, key: &str) -> bool {
 pub(crate) fn is_filled(node: &Node) -> bool {
     let info = node.status.as_ref().and_then(|status| status.node_info.as_ref());
     info.is_some_and(|info| !info.kubelet_version.is_empty())
+}
+
+pub(crate) fn is_ready(node: &Node) -> bool {
+    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 pub(crate) fn condition<'a>(berth: &'a Berth, type_: &str) -> Option<(&'a str, &'a str)> {

@@ -50,10 +50,7 @@ spec: {nodeName: atl-w3, pool: infar}
 
 /// What the command line does with a file.
 fn from_file() -> Vec<(String, Answer)> {
-    let mut sources = Sources::new();
-    let id = sources.add("site.yaml", SITE);
-    let parsed = parse(&sources, id);
-    let (site, _) = load(&sources, &parsed.documents);
+    let (sources, site, _) = site_of(DocumentSet::from_iter([("site.yaml", SITE)]));
     let resolver = Resolver::new(&site, Flavour::Upstream);
     let resolutions = resolver.resolve_all();
     resolutions
@@ -64,13 +61,8 @@ fn from_file() -> Vec<(String, Answer)> {
 
 /// What the controllers do with the same objects.
 fn from_cluster() -> Vec<(String, Answer)> {
-    let mut sources = Sources::new();
-    let id = sources.add("site.yaml", SITE);
-    let objects: Vec<Value> = parse(&sources, id)
-        .documents
-        .iter()
-        .map(|document| document.root.to_json())
-        .collect();
+    let set = DocumentSet::from_iter([("site.yaml", SITE)]);
+    let objects: Vec<Value> = set.documents.iter().map(|document| document.root.to_json()).collect();
     let is_berth = |object: &&Value| object["kind"] == "Berth";
     let berths: Vec<Berth> = objects
         .iter()
@@ -105,7 +97,10 @@ fn the_cluster_gets_the_answers_that_files_get() {
     let places = |mut answers: Vec<(String, Answer)>| {
         for (_, answer) in &mut answers {
             // The place of a finding is a file there and an object here; its words are the same.
-            answer.findings.iter_mut().for_each(|finding| finding.object.clear());
+            for finding in &mut answer.findings {
+                finding.object.clear();
+                finding.field.clear();
+            }
         }
         answers
     };
@@ -121,11 +116,38 @@ fn one_object_is_judged_as_lint_judges_it() {
     let object = |spec: Value| json!({"apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": "x"}, "spec": spec});
     let wrong = validate(&object(json!({"match": {"namePatterns": ["("]}, "labels": {"a": "b"}})));
     assert_eq!(wrong[0].code, "invalid-pattern");
-    assert_eq!(wrong[0].object, "LabelRule/x");
+    assert_eq!(wrong[0].place(), "LabelRule/x spec.match.namePatterns[0]");
     assert_eq!(
         validate(&object(
             json!({"match": {"namePatterns": [".*"]}, "labels": {"a": "b"}})
         )),
         []
     );
+}
+
+#[test]
+fn a_rule_is_judged_with_the_patterns_of_all_rules() {
+    let rule = |name: &str, pattern: &str| {
+        json!({
+            "apiVersion": "berth.dev/v1alpha1", "kind": "LabelRule", "metadata": {"name": name},
+            "spec": {"match": {"namePatterns": [pattern]}, "labels": {"a": "b"}},
+        })
+    };
+    let large = "(a{40}){99}";
+    let others: Vec<Value> = (0..24).map(|number| rule(&format!("r{number:02}"), large)).collect();
+    assert_eq!(validate_rule(&others, &rule("plain", "n.*"), None), []);
+    // Each is right alone, and one more is too much: for itself, or for another whose name comes later.
+    for (name, refused) in [("r99", "LabelRule/r99"), ("a", "LabelRule/r23")] {
+        let findings = validate_rule(&others, &rule(name, large), None);
+        let found: Vec<_> = findings
+            .iter()
+            .map(|finding| (finding.object.as_str(), finding.code))
+            .collect();
+        assert_eq!(found, [(refused, "invalid-pattern")], "{findings:?}");
+    }
+    // What is too much already keeps nobody from changing something else.
+    let mut more = others.clone();
+    more.push(rule("r98", large));
+    more.push(rule("plain", "n.*"));
+    assert_eq!(validate_rule(&more, &rule("plain", "m.*"), more.last()), []);
 }

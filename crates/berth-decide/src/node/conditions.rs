@@ -24,6 +24,8 @@ pub(super) struct Findings {
     pub(super) withheld: Vec<String>,
     pub(super) placement: Option<Result<Placement, MembershipError>>,
     pub(super) keeps_being_deleted: Option<i32>,
+    /// Why a Node that went is not created again.
+    pub(super) waits: Option<(&'static str, String)>,
     pub(super) created: bool,
     pub(super) wake_after: Option<Duration>,
     error: Option<String>,
@@ -37,6 +39,10 @@ type Verdict = (&'static str, &'static str, String);
 const TRUE: &str = "True";
 const FALSE: &str = "False";
 const UNKNOWN: &str = "Unknown";
+
+/// When the Node of a machine that does not count as alive comes back.
+pub(super) const UNTIL_SHOWN: &str =
+    "the Node is created again when the machine requests a certificate, fetches its Ignition config or registers";
 
 impl Findings {
     pub(super) fn answer(
@@ -146,11 +152,14 @@ impl Findings {
                 reason::RECREATED,
                 "the Node was created again; its kubelet has not reported yet".to_owned(),
             ),
-            Phase::Vacant => (
-                FALSE,
-                reason::NODE_GONE,
-                "the Node is gone and the place is kept".to_owned(),
-            ),
+            Phase::Vacant => match &self.waits {
+                Some((reason, why)) => (FALSE, reason, format!("{why}; {UNTIL_SHOWN}")),
+                None => (
+                    FALSE,
+                    reason::NODE_GONE,
+                    "the Node is gone and the place is kept".to_owned(),
+                ),
+            },
             Phase::Reserved if self.has_node || self.created => (
                 FALSE,
                 reason::PREREGISTERED,

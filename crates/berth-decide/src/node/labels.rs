@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use berth_labels::{Conflict, ConflictPolicy, LabelKey, LabelSet, LabelValue, OwnershipDiff};
 use berth_pools::MembershipError;
-use serde_json::{Map, Value, json};
+use k8s_openapi::api::core::v1::Taint;
 
 use super::{
     Pin, Settings,
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     definitions::{Answer, Definitions},
     names,
+    patch::{MapPatch, NodePatch, patched},
     view::NodeView,
 };
 use berth_resources::{Berth, BerthStatus, PoolPolicy};
@@ -22,8 +23,8 @@ use berth_resources::{Berth, BerthStatus, PoolPolicy};
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
 pub(super) struct LabelPlan {
-    /// The labels part of the merge patch; `None` removes.
-    labels: BTreeMap<String, Option<String>>,
+    /// The labels part of the merge patch.
+    labels: MapPatch,
     /// The labels afterwards.
     pub(super) after: BTreeMap<String, String>,
     /// What Berth owns afterwards.
@@ -31,8 +32,8 @@ pub(super) struct LabelPlan {
     found: BTreeMap<String, String>,
     removed: BTreeMap<String, String>,
     retired: BTreeMap<String, String>,
-    /// What Berth owned before and not afterwards.
-    previous: BTreeMap<String, String>,
+    /// Every value of earlier writes that the Node may still have or get.
+    earlier: BTreeMap<String, Vec<String>>,
     /// Somebody else's values.
     pub(super) conflicts: Vec<Conflict>,
     /// Removals that the brake holds back.
@@ -53,6 +54,7 @@ pub(super) struct LabelPlan {
 }
 
 impl LabelPlan {
+    #[expect(clippy::too_many_arguments, reason = "everything that a plan depends on")]
     pub(super) fn new(
         definitions: &Definitions,
         berth: &Berth,
@@ -60,12 +62,15 @@ impl LabelPlan {
         node: &NodeView,
         pin: &Pin,
         answer: &Answer,
+        unit: &BTreeMap<String, String>,
         settings: &Settings,
     ) -> Self {
         let fresh = is_fresh(berth, node);
         // A Node that came after its Berth has its labels from the flags of its kubelet, which may be stale.
         let registered = fresh && !is_older(node, berth);
-        let owned_before = owned(berth, node);
+        let mut owned_before = owned(berth, node);
+        // What the machine's own unit registers is not Berth's to remove.
+        owned_before.retain(|key, value| answer.labels.contains_key(key.as_str()) || unit.get(key) != Some(value));
         let empty = LabelSet::new();
         let demanded = answer
             .pool
@@ -131,23 +136,21 @@ impl LabelPlan {
             }
         }
         if registered {
-            labels.extend(corrections(definitions, node, answer, &withheld, &removed, &retired));
+            let mut wrong = corrections(definitions, node, answer, &withheld, &removed, &retired);
+            wrong.retain(|key, _| unit.get(key).is_none_or(|value| retired.get(key) != Some(value)));
+            labels.extend(wrong);
         }
 
         owned_after.extend(still_owned(&diff, answer, &owned_before, node));
         // The labels of a pool that the Berth follows an administrator to are the pool's, not anybody's own.
         let followed = demanded.iter().filter(|_| moved_by_hand);
         owned_after.extend(present(followed, node));
-        let previous = owned_before
-            .iter()
-            .filter(|(key, value)| owned_after.get(*key) != Some(value))
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect();
         let found = present(answer.labels.iter(), node)
             .filter(|(key, _)| !owned_after.contains_key(key) && !labels.contains_key(key))
             .collect();
         let after = patched(&node.labels, &labels);
         Self {
+            earlier: earlier(status, node, &owned_before, &owned_after),
             withheld_pool_key: withheld.iter().find(|key| demanded.contains_key(key)).cloned(),
             withheld,
             labels,
@@ -156,7 +159,6 @@ impl LabelPlan {
             found,
             removed,
             retired,
-            previous,
             conflicts: diff.conflicts,
             held,
             stays: false,
@@ -179,11 +181,11 @@ impl LabelPlan {
         Self {
             labels: BTreeMap::new(),
             after: node.labels.clone(),
+            earlier: earlier(status, node, &owned, &owned),
             owned,
             found: status.found_labels.clone(),
             removed: status.removed_labels.clone(),
             retired: status.retired_labels.clone(),
-            previous: BTreeMap::new(),
             conflicts: Vec::new(),
             held: removals,
             stays: true,
@@ -197,59 +199,86 @@ impl LabelPlan {
     }
 
     /// The merge patch for the Node; `None` when nothing is to be written.
-    ///
-    /// It names the object by its uid, so that it cannot land on a Node that was created anew. Where it changes or
-    /// removes what is there, in the note of what is Berth's too, it also names the version it was computed from.
-    pub(super) fn patch(&self, node: &NodeView, berth: &Berth, pool: Option<&str>) -> Option<Value> {
-        let mut metadata = Map::new();
-        if !self.labels.is_empty() {
-            metadata.insert("labels".to_owned(), json!(self.labels));
-        }
-        let mut annotations = Map::new();
+    pub(super) fn patch(&self, node: &NodeView, berth: &Berth, pool: Option<&str>) -> Option<NodePatch> {
+        let mut patch = NodePatch {
+            uid: Some(node.uid.clone()),
+            resource_version: Some(node.resource_version.clone()),
+            labels: self.labels.clone(),
+            taints: self.taints.then(|| missing_taints(node, berth)).flatten(),
+            ..NodePatch::default()
+        };
         if node.owned().as_ref() != Some(&self.owned) {
-            annotations.insert(
-                names::OWNED_LABELS.to_owned(),
-                json!(berth_site::write_owned(&self.owned)),
-            );
+            let owned = berth_site::write_owned(&self.owned);
+            patch.annotations.insert(names::OWNED_LABELS.to_owned(), Some(owned));
         }
         if node.given_pool() != pool {
-            annotations.insert(names::POOL.to_owned(), json!(pool));
+            let pool = pool.map(str::to_owned);
+            patch.annotations.insert(names::POOL.to_owned(), pool);
         }
         if node.annotations.contains_key(names::RELEASED) {
-            annotations.insert(names::RELEASED.to_owned(), Value::Null);
+            patch.annotations.insert(names::RELEASED.to_owned(), None);
         }
-        let loses =
-            |noted: BTreeMap<String, String>| noted.iter().any(|(key, value)| self.owned.get(key) != Some(value));
-        let mut replaces = annotations.values().any(Value::is_null) || node.owned().is_some_and(loses);
-        if !annotations.is_empty() {
-            metadata.insert("annotations".to_owned(), Value::Object(annotations));
-        }
-        let taints = self.taints.then(|| missing_taints(node, berth)).flatten();
-        if metadata.is_empty() && taints.is_none() {
-            return None;
-        }
-        metadata.insert("uid".to_owned(), json!(node.uid));
-        replaces |= self.labels.iter().any(|(key, _)| node.labels.contains_key(key));
-        if replaces || taints.is_some() {
-            metadata.insert("resourceVersion".to_owned(), json!(node.resource_version));
-        }
-        let mut patch = json!({"metadata": metadata});
-        if let Some(taints) = taints {
-            patch["spec"] = json!({"taints": taints});
-        }
-        Some(patch)
+        patch.non_empty()
     }
 
-    /// Notes in the status what the Node will have. What it had before stays noted until another write takes its place:
-    /// nothing is written for that alone.
-    pub(super) fn store(self, status: &mut BerthStatus) {
-        if !self.previous.is_empty() {
-            status.previous_labels = self.previous;
+    /// Notes in the status what the Node will have, and what it may have until then.
+    /// Nothing is written for the latter alone.
+    pub(super) fn store(self, status: &mut BerthStatus, node: &NodeView) {
+        if self.owned != status.labels {
+            status.earlier_labels = self.earlier;
+            status.node_version = Some(node.resource_version.clone());
         }
         status.labels = self.owned;
         status.found_labels = self.found;
         status.removed_labels = self.removed;
         status.retired_labels = self.retired;
+    }
+}
+
+/// How many values of one key are remembered. Each is a change of the declaration whose write did not arrive.
+const EARLIER_VALUES: usize = 16;
+
+/// Every value of writes before this one that the Node may still have or get.
+///
+/// A write names the version of the Node that it was computed from. While the Node has that version, the write may still be on
+/// its way, of a leader that is gone, and so may those before it for the same version. And a Node that does not say what was
+/// noted last may be seen as it was long ago, by a watch that is late. Then nothing is forgotten. Once the Node has another
+/// version and says what was noted last, no older write can arrive.
+fn earlier(
+    status: &BerthStatus,
+    node: &NodeView,
+    owned_before: &BTreeMap<String, String>,
+    owned_after: &BTreeMap<String, String>,
+) -> BTreeMap<String, Vec<String>> {
+    let may_arrive = status.node_version.as_ref() == Some(&node.resource_version);
+    if may_arrive || node.owned().as_ref() != Some(&status.labels) {
+        return unforgotten(status, owned_before, owned_after);
+    }
+    unforgotten(&BerthStatus::default(), owned_before, owned_after)
+}
+
+/// Every value that the status knows and that is owned before a write, without what is owned after it.
+pub(super) fn unforgotten(
+    status: &BerthStatus,
+    owned_before: &BTreeMap<String, String>,
+    owned_after: &BTreeMap<String, String>,
+) -> BTreeMap<String, Vec<String>> {
+    let mut earlier = status.earlier_labels.clone();
+    for (key, value) in status.labels.iter().chain(owned_before) {
+        add(&mut earlier, key, value);
+    }
+    earlier.retain(|key, values| {
+        values.retain(|value| owned_after.get(key) != Some(value));
+        values.drain(..values.len().saturating_sub(EARLIER_VALUES));
+        !values.is_empty()
+    });
+    earlier
+}
+
+fn add(earlier: &mut BTreeMap<String, Vec<String>>, key: &str, value: &str) {
+    let values = earlier.entry(key.to_owned()).or_default();
+    if !values.iter().any(|known| known == value) {
+        values.push(value.to_owned());
     }
 }
 
@@ -333,17 +362,6 @@ fn is_older(node: &NodeView, berth: &Berth) -> bool {
     first && (adopted || node.created.zip(reserved).is_some_and(|(node, berth)| node < berth))
 }
 
-fn patched(labels: &BTreeMap<String, String>, patch: &BTreeMap<String, Option<String>>) -> BTreeMap<String, String> {
-    let mut after = labels.clone();
-    for (key, value) in patch {
-        match value {
-            Some(value) => after.insert(key.clone(), value.clone()),
-            None => after.remove(key),
-        };
-    }
-    after
-}
-
 /// What stale flags of a kubelet brought and must not be there. Nobody takes it away by that: it never was there.
 fn corrections(
     definitions: &Definitions,
@@ -386,23 +404,19 @@ fn foreign_pool_keys(definitions: &Definitions, node: &NodeView, answer: &Answer
 }
 
 /// All taints, when one of the declared ones is missing.
-fn missing_taints(node: &NodeView, berth: &Berth) -> Option<Value> {
-    let mut taints: Vec<Value> = node
-        .taints
-        .iter()
-        .filter_map(|taint| serde_json::to_value(taint).ok())
-        .collect();
-    let before = taints.len();
-    for taint in &berth.spec.taints {
-        let there = node
-            .taints
-            .iter()
-            .any(|live| live.key == taint.key && live.effect == taint.effect.as_str());
-        if !there {
-            taints.push(json!(taint));
-        }
-    }
-    (taints.len() > before).then_some(Value::Array(taints))
+fn missing_taints(node: &NodeView, berth: &Berth) -> Option<Vec<Taint>> {
+    let is_missing = |taint: &&berth_resources::Taint| {
+        let same = |live: &Taint| live.key == taint.key && live.effect == taint.effect.as_str();
+        !node.taints.iter().any(same)
+    };
+    let missing = berth.spec.taints.iter().filter(is_missing).map(|taint| Taint {
+        key: taint.key.clone(),
+        value: taint.value.clone(),
+        effect: taint.effect.as_str().to_owned(),
+        time_added: None,
+    });
+    let missing: Vec<Taint> = missing.collect();
+    (!missing.is_empty()).then(|| node.taints.iter().cloned().chain(missing).collect())
 }
 
 /// A conflict in words.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use berth_labels::narrowed;
+use berth_labels::{Flavour, narrowed};
+use berth_pools::{MASTER, WORKER};
 use kube_core::ResourceExt as _;
 
 use crate::{definitions::Definitions, view::NodeView};
@@ -154,11 +155,9 @@ fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current:
     if current.is_some_and(|current| current != given) {
         return None;
     }
-    let to = definitions
-        .placement(&node.name, &node.labels)
-        .ok()?
-        .primary()?
-        .to_string();
+    let placement = definitions.placement(&node.name, &node.labels).ok()?;
+    let to = placement.primary().map(ToString::to_string);
+    let to = to.or_else(|| base_pool(definitions, given))?;
     let record = record(berth, node);
     let demanded = definitions.implicit(given)?;
     // People take the old label away first and set the new one later: in between the Node is in no pool.
@@ -170,6 +169,13 @@ fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current:
         from: given.to_owned(),
         to,
     })
+}
+
+/// The pool of a Node that somebody took the labels of its custom pool from. On OpenShift every machine of a custom pool is a
+/// worker as well: its unit says so, whether or not its Node carries that role.
+fn base_pool(definitions: &Definitions, given: &str) -> Option<String> {
+    let custom = definitions.flavour() == Flavour::Openshift && given != WORKER && given != MASTER;
+    (custom && definitions.has_pool(WORKER)).then(|| WORKER.to_owned())
 }
 
 /// Whether Berth has not finished a write to this very object: it was created by its kubelet, or it is to be adopted. What
@@ -198,6 +204,6 @@ pub(super) fn owned(berth: &Berth, node: &NodeView) -> BTreeMap<String, String> 
     };
     match node.owned() {
         None if is_fresh(berth, node) => BTreeMap::new(),
-        noted => narrowed(noted.as_ref(), &status.labels, &status.previous_labels),
+        noted => narrowed(noted.as_ref(), &status.labels, &status.earlier_labels),
     }
 }

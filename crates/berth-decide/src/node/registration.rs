@@ -9,8 +9,13 @@ use k8s_openapi::{
 };
 
 use super::Subject;
-use crate::{definitions::Answer, names, view::NodeView};
-use berth_resources::{Berth, BerthStatus, Preregister, Recreations};
+use crate::{
+    definitions::{Answer, Definitions},
+    names,
+    view::NodeView,
+};
+use berth_labels::{Flavour, LabelKey};
+use berth_resources::{Berth, BerthStatus, Recreations};
 
 /// So often a Node is created again at once: people delete Nodes, and want them back.
 const AT_ONCE: i32 = 3;
@@ -21,15 +26,59 @@ const LONGEST_WAIT: Duration = Duration::from_mins(10);
 /// A Node that stayed so long is not one that keeps being deleted.
 const CALM: SignedDuration = SignedDuration::from_mins(20);
 
-/// Whether the Node is to be created.
-pub(super) fn wanted(subject: Subject<'_>, settled: bool) -> bool {
-    let asked = subject
-        .berth
-        .metadata
-        .annotations
-        .as_ref()
-        .is_some_and(|annotations| annotations.contains_key(names::REQUESTED));
-    settled || subject.requested || asked || subject.berth.spec.preregister == Preregister::Now
+/// A certificate request of a kubelet that may join under the name: it asks, or was just let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KubeletRequest {
+    /// When it was made.
+    pub created: Option<Timestamp>,
+    /// Nobody has decided about it.
+    pub open: bool,
+    /// It was made with bootstrap credentials: the machine has no certificate on its disk.
+    pub bootstrap: bool,
+}
+
+/// How a machine has shown itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// It is about to join.
+    pub(super) at_all: bool,
+    /// It is a new installation: it fetched its Ignition, or asks with bootstrap credentials.
+    pub(super) anew: bool,
+}
+
+/// Whether the machine of a place without a Node shows itself, since its Node went if it had one.
+pub(super) fn shown(subject: Subject<'_>, since: Option<Timestamp>) -> Shown {
+    let asks = |request: &&KubeletRequest| request.open || counts(request.created, since);
+    let fetched = fetched(subject.berth, since);
+    Shown {
+        at_all: fetched || subject.requests.iter().any(|request| asks(&request)),
+        anew: fetched || subject.requests.iter().filter(asks).any(|request| request.bootstrap),
+    }
+}
+
+/// Whether the machine of a Node is installed anew: it shows itself as a new machine does, since its kubelet was last heard of.
+pub(super) fn is_installed_anew(subject: Subject<'_>, node: &NodeView, status: &BerthStatus) -> bool {
+    let since = if node.has_kubelet {
+        node.silent_since
+    } else {
+        status.departure.as_ref().map(|departure| departure.time)
+    };
+    let Some(since) = since else { return false };
+    // One from before may wait for its approval for days.
+    let mut asks = subject.requests.iter().filter(|request| request.bootstrap);
+    fetched(subject.berth, Some(since)) || asks.any(|request| counts(request.created, Some(since)))
+}
+
+/// Whether something counts that happened at a time. Kubernetes keeps seconds.
+fn counts(time: Option<Timestamp>, since: Option<Timestamp>) -> bool {
+    let Some(since) = since else { return true };
+    time.is_some_and(|time| since.duration_since(time) <= SignedDuration::from_secs(1))
+}
+
+fn fetched(berth: &Berth, since: Option<Timestamp>) -> bool {
+    let annotations = berth.metadata.annotations.as_ref();
+    let noted = annotations.and_then(|annotations| annotations.get(names::REQUESTED));
+    noted.is_some_and(|noted| counts(noted.parse().ok(), since))
 }
 
 /// How long to wait before the Node is created once more; `None` to do it at once.
@@ -62,15 +111,19 @@ pub(super) struct Created {
     pub(super) owned: BTreeMap<String, String>,
 }
 
-pub(super) fn build(berth: &Berth, status: &BerthStatus, answer: &Answer) -> Created {
+pub(super) fn build(definitions: &Definitions, subject: Subject<'_>, status: &BerthStatus, answer: &Answer) -> Created {
+    let berth = subject.berth;
     let mut owned = answer.labels.to_map();
     owned.retain(|key, value| status.removed_labels.get(key) != Some(value));
-    let mut labels = status.kubelet_labels.clone();
+    let mut labels = of_kubelet(definitions, subject, status, answer, &owned);
     labels.extend(owned.clone());
     let mut annotations = status.annotations.clone();
     annotations.insert(names::OWNED_LABELS.to_owned(), berth_site::write_owned(&owned));
     if let Some(pool) = answer.pool.as_deref() {
         annotations.insert(names::POOL.to_owned(), pool.to_owned());
+        if definitions.flavour() == Flavour::Openshift {
+            annotations.insert(names::CUSTOM_POOL_LABELS_APPLIED.to_owned(), String::new());
+        }
     }
     let taints: Vec<Taint> = berth
         .spec
@@ -98,6 +151,46 @@ pub(super) fn build(berth: &Berth, status: &BerthStatus, answer: &Answer) -> Cre
         status: None,
     };
     Created { node, owned }
+}
+
+/// What the kubelet would give itself if it created the Node: what the Node had before, and what the unit of its pool's config
+/// says. None of it is Berth's, and none of it puts the Node into another pool.
+fn of_kubelet(
+    definitions: &Definitions,
+    subject: Subject<'_>,
+    status: &BerthStatus,
+    answer: &Answer,
+    owned: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut labels = subject.registers.map(|unit| unit.known.clone()).unwrap_or_default();
+    labels.extend(status.registered_labels.clone());
+    labels.retain(|key, value| {
+        let unwanted = [&status.removed_labels, &status.retired_labels];
+        !unwanted.iter().any(|labels| labels.get(key) == Some(value)) && !answer.labels.contains_key(key.as_str())
+    });
+    if let Some(pool) = answer.pool.as_deref() {
+        let name = subject.berth.node_name();
+        let is_in_place = |labels: &BTreeMap<String, String>| {
+            let mut all = labels.clone();
+            all.extend(owned.clone());
+            let found = definitions.placement(&name, &all);
+            found.is_ok_and(|found| found.primary().is_some_and(|primary| **primary == *pool))
+        };
+        if !is_in_place(&labels) {
+            let others = definitions
+                .site()
+                .pools
+                .iter()
+                .filter(|other| *other.name.value != *pool);
+            let foreign: Vec<&str> = others
+                .filter_map(|other| other.implicit.as_ref())
+                .flat_map(|implicit| implicit.labels.keys().map(LabelKey::as_str))
+                .collect();
+            labels.retain(|key, _| !foreign.contains(&key.as_str()));
+        }
+    }
+    labels.extend(status.kubelet_labels.clone());
+    labels
 }
 
 /// Whether the machine is the reserved one; `None` where there is nothing to compare.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use berth_labels::{Brake, LabelSet};
-use berth_site::{Resolver, Source};
+use berth_site::Resolver;
 use kube_core::{ObjectMeta, ResourceExt as _};
 
-use crate::{names, view::NodeView};
+use crate::{declared::BerthDeclaration, names, view::NodeView};
 use berth_resources::{Berth, BerthSpec, Machine, PoolPolicy, Preregister, Taint, TaintEffect};
 
 /// What to do with one Berth.
@@ -105,6 +105,11 @@ pub fn made_by(berth: &Berth) -> Option<&str> {
         .map(String::as_str)
 }
 
+/// Whether a Berth was made for a node document, and follows it.
+pub fn is_by_documents(berth: &Berth) -> bool {
+    made_by(berth) == Some(names::BY_DOCUMENTS)
+}
+
 fn new_berth(name: &str, spec: BerthSpec, by: &str) -> Berth {
     Berth {
         metadata: ObjectMeta {
@@ -118,17 +123,10 @@ fn new_berth(name: &str, spec: BerthSpec, by: &str) -> Berth {
     }
 }
 
-/// Labels that come from the pool itself are left to the pool, so that a change of the pool reaches the node.
 fn declared_berth(resolver: &Resolver<'_>, subject: &berth_site::Subject) -> (String, BerthSpec) {
-    let resolution = resolver.resolve(subject);
-    let labels: BTreeMap<String, String> = resolution
-        .labels
-        .iter()
-        .filter(|label| !matches!(label.source, Source::Explicit(_) | Source::Implicit(_)))
-        .map(|label| (label.key.as_str().to_owned(), label.value.as_str().to_owned()))
-        .collect();
+    let BerthDeclaration { pool, labels } = BerthDeclaration::from(&resolver.resolve(subject));
     let mut spec = BerthSpec {
-        pool: resolution.pool_name().map(str::to_owned),
+        pool,
         labels,
         ..BerthSpec::default()
     };

@@ -1,7 +1,9 @@
 //! Stories about one node: somebody does something, Berth decides until nothing is left to do, and the Node is looked at.
 
 mod causes;
+mod life;
 mod ownership;
+mod units;
 
 use std::collections::BTreeMap;
 
@@ -11,8 +13,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::look::{Look, resolve};
-use berth_resources::{BerthSpec, PoolPolicy};
+use crate::{
+    look::{Look, resolve},
+    names,
+};
+use berth_resources::{BerthSpec, Machine, PoolPolicy};
 
 const INFRA: &str = "node-role.kubernetes.io/infra";
 const STORAGE: &str = "node-role.kubernetes.io/storage";
@@ -33,6 +38,15 @@ fn rule(name: &str, labels: &Value) -> Value {
     })
 }
 
+/// A kubelet asks for its first certificate.
+fn asks(now: Timestamp) -> KubeletRequest {
+    KubeletRequest {
+        created: Some(now),
+        open: true,
+        bootstrap: true,
+    }
+}
+
 /// One node and its Berth, in a cluster with three pools.
 struct World {
     objects: Vec<Value>,
@@ -40,6 +54,11 @@ struct World {
     node: Option<NodeView>,
     gone: Option<NodeView>,
     requested: bool,
+    /// What is known about a Node that went; its machine is alive unless a story says otherwise.
+    absence: Absence,
+    /// The labels that the kubelet's unit gives.
+    registers: Option<KubeletLabels>,
+    flavour: Flavour,
     now: Timestamp,
     versions: u64,
     notes: Vec<Note>,
@@ -68,6 +87,12 @@ impl World {
             node: None,
             gone: None,
             requested: false,
+            absence: Absence {
+                was_ready: Some(true),
+                ..Absence::default()
+            },
+            registers: None,
+            flavour: Flavour::Upstream,
             now,
             versions: 0,
             notes: Vec::new(),
@@ -99,7 +124,7 @@ impl World {
 
     /// Looks whether the Node is in its place.
     fn look(&mut self) {
-        let definitions = Definitions::new(&self.objects, Flavour::Upstream);
+        let definitions = Definitions::new(&self.objects, self.flavour);
         let in_place = |node: &NodeView| is_in_place(&definitions, &self.berth, node);
         if self.node.as_ref().is_some_and(in_place) {
             self.witnessed = Some(self.objects.clone());
@@ -116,7 +141,7 @@ impl World {
     }
 
     fn decide_with(&self, hold_removals: bool) -> Decision {
-        let mut definitions = Definitions::new(&self.objects, Flavour::Upstream);
+        let mut definitions = Definitions::new(&self.objects, self.flavour);
         let witnessed = self.witnessed.as_ref() == Some(&self.objects);
         let (live, gone) = (self.node.as_ref(), self.gone.as_ref());
         let mut looks = [Look::new(&definitions, &self.berth, live, gone, witnessed)];
@@ -125,7 +150,9 @@ impl World {
         let subject = Subject {
             berth: &self.berth,
             node: self.node.as_ref(),
-            requested: self.requested,
+            requests: if self.requested { &[asks(self.now)] } else { &[] },
+            absence: Some(&self.absence),
+            registers: self.registers.as_ref(),
             duplicate_of: None,
         };
         let settings = Settings {
@@ -155,7 +182,7 @@ impl World {
             self.gone = None;
             match decision.node {
                 Some(NodeWrite::Create(node)) => self.create(NodeView::from(*node)),
-                Some(NodeWrite::Patch(patch)) => self.patch(&patch),
+                Some(NodeWrite::Patch(patch)) => self.patch(&patch.to_value()),
                 None => {}
             }
         }
@@ -187,6 +214,7 @@ impl World {
         if let Some(taints) = patch.pointer("/spec/taints") {
             node.taints = serde_json::from_value(taints.clone()).unwrap();
         }
+        node.resource_version.push('+');
     }
 
     fn kubelet_reports(&mut self) {
@@ -680,7 +708,9 @@ fn the_same_name_twice_is_reported_on_the_second_berth() {
     let subject = Subject {
         berth: &Berth::new("w1-again", BerthSpec::default()),
         node: None,
-        requested: true,
+        requests: &[asks(world.now)],
+        absence: None,
+        registers: None,
         duplicate_of: Some("w1"),
     };
     let settings = Settings {

@@ -50,6 +50,8 @@ pub struct PodView {
     pub namespace: String,
     /// Its name.
     pub name: String,
+    /// Its uid: another Pod of the name is another Pod.
+    pub uid: Option<String>,
     /// Its labels, by which budgets select it.
     pub labels: BTreeMap<String, String>,
     /// Whether it runs and serves. Only such a Pod is a loss.
@@ -75,6 +77,7 @@ impl From<&Pod> for PodView {
         Self {
             namespace: metadata.namespace.clone().unwrap_or_default(),
             name: metadata.name.clone().unwrap_or_default(),
+            uid: metadata.uid.clone(),
             labels: metadata.labels.clone().unwrap_or_default(),
             serves: serves(pod),
             terminating: metadata.deletion_timestamp.is_some(),

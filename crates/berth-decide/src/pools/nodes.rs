@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use berth_pools::{RolloutPlan, annotation};
 use k8s_openapi::api::core::v1::Taint;
-use serde_json::{Map, Value, json};
 
 use super::MemberView;
+use crate::patch::NodePatch;
 
 /// The taint of a node that is going to move: Pods that come now would have to leave again.
 pub const UPDATE_IN_PROGRESS: &str = "UpdateInProgress";
@@ -26,26 +26,27 @@ pub struct NodeChange {
 
 impl NodeChange {
     /// The merge patch, for this very object. Taints are one list, so a change of them is for this very version.
-    pub fn patch(&self, member: &MemberView) -> Value {
-        let mut metadata = Map::new();
-        metadata.insert("uid".to_owned(), json!(member.uid));
-        if let Some(desired) = &self.desired {
-            metadata.insert("annotations".to_owned(), json!({annotation::DESIRED_CONFIG: desired}));
-        }
-        let Some(tainted) = self.tainted else {
-            return json!({"metadata": metadata});
-        };
-        metadata.insert("resourceVersion".to_owned(), json!(member.resource_version));
-        let mut taints: Vec<Taint> = member.taints.iter().filter(|taint| !is_ours(taint)).cloned().collect();
-        if tainted {
-            taints.push(Taint {
+    pub fn patch(&self, member: &MemberView) -> NodePatch {
+        let desired = self.desired.clone();
+        let taints = self.tainted.map(|tainted| {
+            let ours = tainted.then(|| Taint {
                 key: UPDATE_IN_PROGRESS.to_owned(),
                 effect: PREFER_NO_SCHEDULE.to_owned(),
                 ..Taint::default()
             });
+            let others = member.taints.iter().filter(|taint| !is_ours(taint)).cloned();
+            others.chain(ours).collect()
+        });
+        NodePatch {
+            uid: Some(member.uid.clone()),
+            resource_version: taints.is_some().then(|| member.resource_version.clone()),
+            annotations: desired
+                .map(|desired| (annotation::DESIRED_CONFIG.to_owned(), Some(desired)))
+                .into_iter()
+                .collect(),
+            taints,
+            ..NodePatch::default()
         }
-        let taints = if taints.is_empty() { Value::Null } else { json!(taints) };
-        json!({"metadata": metadata, "spec": {"taints": taints}})
     }
 }
 

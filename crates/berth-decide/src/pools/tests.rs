@@ -124,16 +124,19 @@ fn a_new_target_is_told_to_as_many_as_may_move_and_taints_the_rest() {
         "n4 has the taint, and nobody knows anything of n6"
     );
     assert_eq!(
-        changes[0].patch(&members[0]),
+        changes[0].patch(&members[0]).to_value(),
         json!({"metadata": {"uid": "uid-n1", "annotations": {annotation::DESIRED_CONFIG: NEW}}}),
         "only the keys concerned"
     );
     assert_eq!(
-        changes[3].patch(&members[4])["spec"]["taints"],
+        changes[3].patch(&members[4]).to_value()["spec"]["taints"],
         json!([{"key": "dedicated", "effect": "NoSchedule"}]),
         "taints of others stay"
     );
-    assert_eq!(changes[3].patch(&members[4])["metadata"]["resourceVersion"], "1");
+    assert_eq!(
+        changes[3].patch(&members[4]).to_value()["metadata"]["resourceVersion"],
+        "1"
+    );
 }
 
 #[test]

@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use berth_labels::{Flavour, LabelSelector};
-use berth_pools::{
-    MachineConfig, MachineConfigError, MaxUnavailable, MaxUnavailableError, NodeState, ProtectedLabels, Timestamp,
-};
+use berth_pools::{MachineConfig, MachineConfigError, MaxUnavailable, MaxUnavailableError, NodeState, ProtectedLabels};
 use berth_site::protected_labels;
-use jiff::Timestamp as Time;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
 use kube_core::ResourceExt as _;
 use serde_json::{Value, json};
@@ -142,7 +140,7 @@ pub struct RenderedView {
     /// Whether it is being deleted.
     pub deleting: bool,
     /// Since when nobody refers to it.
-    pub unused_since: Option<Time>,
+    pub unused_since: Option<Timestamp>,
 }
 
 impl RenderedView {
@@ -253,7 +251,7 @@ impl From<NodeView> for MemberView {
                 annotations,
                 conditions: node.conditions,
                 unschedulable: node.unschedulable,
-                created: node.created.map(|time| Timestamp(time.as_second())),
+                created: node.created,
                 reports: Vec::new(),
             },
             labels: node.labels,

@@ -2,6 +2,9 @@
 
 use proptest::prelude::*;
 
+use berth_resources::BerthStatus;
+use serde_json::json;
+
 use super::{Strategy, *};
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -25,25 +28,104 @@ fn state(labels: &[(&str, &str)], owned: &[(&str, &str)]) -> NodeState {
     }
 }
 
+fn given(labels: &[(&str, &str)]) -> Given {
+    let mut given = Given::new();
+    for (key, value) in labels {
+        given.entry((*key).to_owned()).or_default().insert((*value).to_owned());
+    }
+    given
+}
+
+fn berth(labels: &[(&str, &str)], found: &[(&str, &str)]) -> Berth {
+    Berth {
+        status: Some(BerthStatus {
+            labels: map(labels),
+            found_labels: map(found),
+            removed_labels: map(&[("removed", "1")]),
+            ..BerthStatus::default()
+        }),
+        ..Berth::default()
+    }
+}
+
 #[test]
-fn what_the_berth_does_not_remember_is_not_berths() {
-    let mut state = state(
-        &[("a", "1"), ("b", "2"), ("c", "3")],
-        &[("a", "1"), ("b", "2"), ("gone", "1")],
-    );
+fn without_a_berth_only_what_actions_gave_is_berths() {
+    let role = "node-role.kubernetes.io/control-plane";
+    // The kubelet notes labels of its Node that Berth never set.
+    let noted = &[("a", "1"), ("b", "2"), (role, ""), ("gone", "1")];
+    let mut state = state(&[("a", "1"), ("b", "2"), (role, "")], noted);
+    state.confirm(None, None, &given(&[("a", "1"), ("b", "3"), ("c", "1")]));
+    assert_eq!(state.owned, map(&[("a", "1")]));
+    for strategy in [Strategy::Owned, Strategy::Mirror] {
+        let diff = label_diff(&state, &Requested::new(), strategy, &LabelPolicy::default());
+        assert!(!diff.remove.contains(role), "{strategy}");
+        assert!(diff.remove.contains("a"), "{strategy}");
+    }
+    // What it leaves out stays.
+    state.owned.clear();
+    state.confirm(None, None, &given(&[("a", "1")]));
+    assert_eq!(state.owned, map(&[]));
+}
+
+#[test]
+fn actions_leave_alone_what_the_controllers_keep() {
+    let live = &[("a", "1"), ("b", "2"), ("c", "3"), ("found", "1"), ("other", "1")];
+    let mut state = state(live, &[("a", "1"), ("b", "2"), ("other", "1")]);
+    let berth = berth(&[("a", "1"), ("b", "9")], &[("found", "1")]);
+    state.confirm(Some(&berth), None, &given(&[("a", "1"), ("c", "3"), ("found", "1")]));
+    assert_eq!(state.owned, map(&[("c", "3")]), "what actions gave beside it");
+    assert_eq!(state.withheld, keys(&["removed"]));
+    let wanted = requested(&[("a", "2"), ("new", "1"), ("removed", "1")]);
+    let diff = label_diff(&state, &wanted, Strategy::Owned, &LabelPolicy::default());
     assert_eq!(
-        state.owned_labels(),
-        2,
-        "a note about what is not there counts for nothing"
+        (diff.remove.clone(), diff.set.clone()),
+        (keys(&["c"]), map(&[("new", "1")]))
     );
-    state.confirm(Some(&WrittenLabels {
-        last: map(&[("a", "1"), ("b", "9"), ("c", "3")]),
-        earlier: map(&[("b", "2")]),
-        ..WrittenLabels::default()
-    }));
-    assert_eq!(state.owned, map(&[("a", "1"), ("b", "2")]));
-    state.confirm(None);
-    assert_eq!(state.owned.len(), 2);
+    assert!(diff.change.is_empty() && diff.conflicts.iter().any(|conflict| conflict.key == "a"));
+    assert_eq!(diff.withheld, keys(&["removed"]));
+    assert_eq!(diff.owned, None, "the annotation is the controllers'");
+    let take_over = LabelPolicy {
+        conflicts: berth_labels::ConflictPolicy::TakeOver,
+        ..LabelPolicy::default()
+    };
+    for strategy in [Strategy::Owned, Strategy::Mirror] {
+        let diff = label_diff(&state, &wanted, strategy, &take_over);
+        assert!(diff.change.is_empty(), "{strategy}: {diff:?}");
+        assert!(
+            !diff.remove.iter().any(|key| state.kept.contains(key)),
+            "{strategy}: {diff:?}"
+        );
+    }
+    // A person may ask for a removal by name.
+    let named = Requested::from([("a".to_owned(), None)]);
+    let diff = label_diff(&state, &named, Strategy::Mirror, &LabelPolicy::default());
+    assert!(diff.remove.contains("a") && !diff.remove.contains("b"), "{diff:?}");
+}
+
+#[test]
+fn a_berth_that_is_about_to_follow_its_documents_takes_away_what_they_do_not_declare() {
+    let declared = |pool: &str| BerthDeclaration {
+        pool: Some(pool.to_owned()),
+        ..BerthDeclaration::default()
+    };
+    let mut berth = berth(&[("a", "1"), ("b", "9")], &[]);
+    berth.spec.pool = Some("old".to_owned());
+    berth.metadata.labels = Some(map(&[("berth.dev/reserved-by", "documents")]));
+    let status = berth.status.as_mut().unwrap();
+    status.earlier_labels = BTreeMap::from([("b".to_owned(), vec!["2".to_owned()])]);
+    let before = state(
+        &[("a", "1"), ("b", "2"), ("c", "3")],
+        &[("a", "1"), ("b", "2"), ("c", "3")],
+    );
+    let removed = |berth: &Berth, declared: &BerthDeclaration| {
+        let mut state = before.clone();
+        state.confirm(Some(berth), Some(declared), &Given::new());
+        label_diff(&state, &Requested::new(), Strategy::Owned, &LabelPolicy::default()).remove
+    };
+    assert_eq!(removed(&berth, &declared("new")), keys(&["a", "b"]));
+    assert_eq!(removed(&berth, &declared("old")), keys(&[]), "it follows them already");
+    berth.metadata.labels = None;
+    assert_eq!(removed(&berth, &declared("new")), keys(&[]), "it follows no documents");
 }
 
 fn keys(keys: &[&str]) -> BTreeSet<String> {
@@ -146,7 +228,7 @@ fn promenade_is_the_original() {
         Strategy::Promenade,
         &LabelPolicy::default(),
     );
-    let patch = diff.merge_patch(&state).unwrap();
+    let patch = diff.patch(&state).unwrap().to_value();
     assert_eq!(
         patch["metadata"]["labels"],
         json!({"x": "2", "machineconfiguration.openshift.io/role": null})
@@ -181,7 +263,7 @@ fn one_patch_sets_and_removes_and_says_what_is_owned() {
         Strategy::Mirror,
         &LabelPolicy::default(),
     );
-    let patch = diff.merge_patch(&state).unwrap();
+    let patch = diff.patch(&state).unwrap().to_value();
     assert_eq!(
         patch,
         json!({"metadata": {
@@ -242,11 +324,35 @@ proptest! {
         // A Node without any label has nothing removed by Promenade, and what it got may be removed the next time: not here.
         prop_assert!(label_diff(&after, &requested, strategy, &policy).is_noop());
         if diff.is_noop() {
-            prop_assert_eq!(diff.merge_patch(&before), None);
+            prop_assert_eq!(diff.patch(&before), None);
         }
         if strategy == Strategy::Mirror {
             let extra: Vec<&String> = after.labels.keys().filter(|key| !wanted.contains_key(*key)).collect();
             prop_assert!(extra.iter().all(|key| policy.is_protected(key)), "{extra:?}");
+        }
+    }
+    /// Whatever a kubelet notes on its Node, no label goes or changes by ownership that no action gave, and none that the
+    /// controllers keep.
+    #[test]
+    fn a_note_never_widens_what_goes(
+        live in any_labels(),
+        wanted in any_labels(),
+        noted in any_labels(),
+        gave in any_labels(),
+        record in prop::option::of(any_labels()),
+    ) {
+        let requested: Requested = wanted.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect();
+        let gave: Given = gave.into_iter().map(|(key, value)| (key, BTreeSet::from([value]))).collect();
+        let berth = record.clone().map(|labels| Berth {
+            status: Some(BerthStatus { labels, ..BerthStatus::default() }),
+            ..Berth::default()
+        });
+        let mut state = NodeState { labels: live.clone(), owned: noted, ..NodeState::default() };
+        state.confirm(berth.as_ref(), None, &gave);
+        let diff = label_diff(&state, &requested, Strategy::Owned, &LabelPolicy::default());
+        for key in diff.remove.iter().chain(diff.change.keys()) {
+            prop_assert!(gave.get(key).is_some_and(|values| values.contains(&live[key])), "{key} was never given");
+            prop_assert!(!record.as_ref().is_some_and(|record| record.contains_key(key)), "{key} is kept");
         }
     }
 }

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use berth_decide::{
-    Definitions, LabelPolicy, Look, NodeState, NodeView, NodeWrite, Requested, Reservation, Serving, Settings,
-    Strategy as Way, Subject, decide, is_in_place, label_diff, names, plan, reserve, resolve,
+    BerthDeclaration, Definitions, Given, KubeletRequest, LabelPolicy, Look, NodeState, NodeView, NodeWrite, Requested,
+    Reservation, Serving, Settings, Strategy as Way, Subject, decide, is_in_place, label_diff, names, plan, reserve,
+    resolve,
 };
 use berth_documents::Sources;
 use berth_labels::{ConflictPolicy, Flavour};
@@ -287,7 +288,13 @@ impl Machine {
         let subject = Subject {
             berth: &self.berth,
             node: live,
-            requested: true,
+            requests: &[KubeletRequest {
+                created: Some(now),
+                open: true,
+                bootstrap: false,
+            }],
+            absence: None,
+            registers: None,
             duplicate_of: None,
         };
         let settings = Settings {
@@ -309,7 +316,7 @@ impl Machine {
                 }
                 (self.node, self.gone) = (Some(node), None);
             }
-            Some(NodeWrite::Patch(patch)) => self.patch(&patch),
+            Some(NodeWrite::Patch(patch)) => self.patch(&patch.to_value()),
             None => {}
         }
         writes
@@ -357,7 +364,8 @@ proptest! {
             prop_assert_eq!(status.pool.as_deref(), resolution.pool_name());
             let requested: Requested = declared.into_iter().map(|(key, value)| (key, Some(value))).collect();
             let mut state = NodeState::new(node.labels.clone(), &node.annotations);
-            state.confirm(site.written(&node.name));
+            let declaration = BerthDeclaration::from(resolution);
+            state.confirm(Some(&machine.berth), Some(&declaration), &Given::new());
             for way in [Way::Owned, Way::Mirror] {
                 let diff = label_diff(&state, &requested, way, &LabelPolicy::default());
                 prop_assert!(diff.is_noop(), "an action wants {:?}", diff);

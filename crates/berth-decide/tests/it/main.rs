@@ -7,5 +7,6 @@
 )]
 
 mod agreement;
+mod operator;
 mod plans;
 mod serving;

@@ -189,7 +189,7 @@ fn what_the_berth_did_not_write_is_not_berths_whatever_the_node_says() {
         let removed: Vec<String> = only(&plan).remove.iter().cloned().collect();
         (removed, plan.totals.owned)
     };
-    let status = "status: {labels: {mine: x, moved: newer, other: z}, previousLabels: {moved: old}}\n";
+    let status = "status: {labels: {mine: x, moved: newer, other: z}, earlierLabels: {moved: [older, old]}}\n";
     assert_eq!(removed(status), (vec!["mine".to_owned(), "moved".to_owned()], 2));
     assert_eq!(removed("status: {phase: Occupied}\n"), (Vec::new(), 0));
     // What an administrator removed on purpose is not set again.

@@ -1,6 +1,6 @@
 //! What machines are served: one answer for a folder, a cluster and an embedded one.
 
-use berth_decide::{Place, Serving};
+use berth_decide::{Definitions, Place, Serving};
 use berth_documents::Sources;
 use berth_labels::Flavour;
 use berth_pools::RenderOptions;
@@ -171,7 +171,9 @@ fn documents_and_a_cluster_with_the_same_objects_serve_the_same() {
         assert_eq!(of_site.nodes, of_cluster.nodes);
         assert_eq!(of_site.pools["worker"].labels, of_cluster.pools["worker"].labels);
         let berths: Vec<Berth> = vec![serde_json::from_value(objects[3].clone()).unwrap()];
-        let embedded = of_site.clone().with_places(&objects[..3], &berths);
+        let embedded = of_site
+            .clone()
+            .with_places(&mut Definitions::new(&objects[..3], flavour), &berths);
         assert_eq!(embedded.nodes, of_site.nodes);
 
         // OpenShift's kubelet may give itself this role.

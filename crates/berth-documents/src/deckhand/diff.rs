@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     sync::Arc,
 };
 
@@ -27,24 +26,6 @@ pub enum BucketChange {
     Modified,
     /// It is in both with the same documents.
     Unmodified,
-}
-
-impl BucketChange {
-    /// The word in a reply.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Deleted => "deleted",
-            Self::Modified => "modified",
-            Self::Unmodified => "unmodified",
-        }
-    }
-}
-
-impl fmt::Display for BucketChange {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
-    }
 }
 
 /// A revision to compare.
@@ -134,48 +115,6 @@ pub fn deep_diff(
         })
         .collect();
     DeepDiff { buckets }
-}
-
-impl DeepDiff {
-    /// The reply: one entry for each bucket, and `"<bucket> diff"` for each modified one.
-    pub fn to_json(&self) -> Value {
-        let mut reply = Map::new();
-        for (bucket, (change, inside)) in &self.buckets {
-            reply.insert(bucket.clone(), Value::from(change.as_str()));
-            if let Some(inside) = inside {
-                reply.insert(format!("{bucket} diff"), inside.to_json());
-            }
-        }
-        Value::Object(reply)
-    }
-}
-
-impl BucketDiff {
-    fn to_json(&self) -> Value {
-        let mut reply = Map::new();
-        for (key, documents) in [("document_added", &self.added), ("document_deleted", &self.deleted)] {
-            if !documents.is_empty() {
-                let details: Vec<_> = documents.iter().map(|(schema, name)| json!([schema, name])).collect();
-                reply.insert(key.to_owned(), json!({"count": details.len(), "details": details}));
-            }
-        }
-        if !self.changed.is_empty() {
-            let details: Map<_, _> = self
-                .changed
-                .iter()
-                .map(|((schema, name), change)| {
-                    let data = change.data.clone().unwrap_or_else(|| json!({"encrypted": true}));
-                    let change = json!({"data_changed": data, "metadata_changed": change.metadata});
-                    (format!("('{schema}', '{name}')"), change)
-                })
-                .collect();
-            reply.insert(
-                "document_changed".to_owned(),
-                json!({"count": details.len(), "details": details}),
-            );
-        }
-        Value::Object(reply)
-    }
 }
 
 type Hashes = Vec<(ContentHash, ContentHash)>;

@@ -13,12 +13,12 @@ const MAX_NEW_CELLS: usize = 4096;
 /// A parsed path. Two spellings of one place are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Path {
-    steps: Vec<Step>,
+    steps: Vec<PathPart>,
 }
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
+pub enum PathPart {
     /// Into a mapping.
     Key(String),
     /// Into a list, counted from 0.
@@ -94,7 +94,7 @@ impl Path {
     /// Only a whole first step is taken away: `.database` stays as it is.
     pub fn parse_action(text: &str) -> Result<Self, PathError> {
         let mut path = Self::parse(text)?;
-        if matches!(path.steps.first(), Some(Step::Key(key)) if key == "data") {
+        if matches!(path.steps.first(), Some(PathPart::Key(key)) if key == "data") {
             path.steps.remove(0);
         }
         Ok(path)
@@ -106,23 +106,23 @@ impl Path {
     }
 
     /// The steps from the root.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[PathPart] {
         &self.steps
     }
 
     /// The value at this path.
     pub fn get<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.steps.iter().try_fold(value, |value, step| match step {
-            Step::Key(key) => value.as_object()?.get(key),
-            Step::Index(index) => value.as_array()?.get(*index),
+            PathPart::Key(key) => value.as_object()?.get(key),
+            PathPart::Index(index) => value.as_array()?.get(*index),
         })
     }
 
     /// The value at this path, to change it.
     pub fn get_mut<'a>(&self, value: &'a mut Value) -> Option<&'a mut Value> {
         self.steps.iter().try_fold(value, |value, step| match step {
-            Step::Key(key) => value.as_object_mut()?.get_mut(key),
-            Step::Index(index) => value.as_array_mut()?.get_mut(*index),
+            PathPart::Key(key) => value.as_object_mut()?.get_mut(key),
+            PathPart::Index(index) => value.as_array_mut()?.get_mut(*index),
         })
     }
 
@@ -136,7 +136,7 @@ impl Path {
         let mut place = target;
         for (position, step) in self.steps.iter().enumerate() {
             let next = match step {
-                Step::Key(key) => {
+                PathPart::Key(key) => {
                     if !place.is_object() {
                         *place = Value::Object(Map::new());
                         created += 1;
@@ -145,7 +145,7 @@ impl Path {
                         .as_object_mut()
                         .map(|map| map.entry(key.clone()).or_insert(Value::Null))
                 }
-                Step::Index(index) => {
+                PathPart::Index(index) => {
                     if !place.is_array() {
                         *place = Value::Array(Vec::new());
                     }
@@ -173,12 +173,12 @@ impl Path {
             return Some(std::mem::replace(target, Value::Object(Map::new())));
         };
         let parent = way.iter().try_fold(target, |value, step| match step {
-            Step::Key(key) => value.as_object_mut()?.get_mut(key),
-            Step::Index(index) => value.as_array_mut()?.get_mut(*index),
+            PathPart::Key(key) => value.as_object_mut()?.get_mut(key),
+            PathPart::Index(index) => value.as_array_mut()?.get_mut(*index),
         })?;
         match last {
-            Step::Key(key) => parent.as_object_mut()?.remove(key),
-            Step::Index(index) => {
+            PathPart::Key(key) => parent.as_object_mut()?.remove(key),
+            PathPart::Index(index) => {
                 let items = parent.as_array_mut()?;
                 (*index < items.len()).then(|| items.remove(*index))
             }
@@ -190,21 +190,21 @@ impl Path {
         for (position, step) in self.steps.iter().enumerate() {
             let here = place.filter(|value| !value.is_null());
             place = match (step, here) {
-                (Step::Key(key), Some(Value::Object(map))) => map.get(key),
-                (Step::Index(index), Some(Value::Array(items))) => {
+                (PathPart::Key(key), Some(Value::Object(map))) => map.get(key),
+                (PathPart::Index(index), Some(Value::Array(items))) => {
                     self.check_cells(*index, items.len())?;
                     items.get(*index)
                 }
                 // An empty mapping is what an earlier path leaves behind for "something will come here".
-                (Step::Index(index), Some(Value::Object(map))) if map.is_empty() => {
+                (PathPart::Index(index), Some(Value::Object(map))) if map.is_empty() => {
                     self.check_cells(*index, 0)?;
                     None
                 }
-                (Step::Index(index), None) => {
+                (PathPart::Index(index), None) => {
                     self.check_cells(*index, 0)?;
                     None
                 }
-                (Step::Key(_), None) => None,
+                (PathPart::Key(_), None) => None,
                 (_, Some(other)) => {
                     return Err(self.blocked(position, other));
                 }
@@ -241,8 +241,8 @@ pub(crate) const fn type_name(value: &Value) -> &'static str {
     }
 }
 
-impl From<&[Step]> for Path {
-    fn from(steps: &[Step]) -> Self {
+impl From<&[PathPart]> for Path {
+    fn from(steps: &[PathPart]) -> Self {
         Self { steps: steps.to_vec() }
     }
 }
@@ -253,28 +253,28 @@ impl fmt::Display for Path {
     }
 }
 
-fn display_steps(steps: &[Step]) -> String {
+fn display_steps(steps: &[PathPart]) -> String {
     if steps.is_empty() {
         return ".".to_owned();
     }
     let mut out = String::new();
     for step in steps {
         match step {
-            Step::Key(key) if is_plain(key) => {
+            PathPart::Key(key) if is_plain(key) => {
                 out.push('.');
                 out.push_str(key);
             }
-            Step::Key(key) if !key.contains('\'') => {
+            PathPart::Key(key) if !key.contains('\'') => {
                 out.push_str(".'");
                 out.push_str(key);
                 out.push('\'');
             }
-            Step::Key(key) => {
+            PathPart::Key(key) => {
                 out.push_str(".\"");
                 out.push_str(key);
                 out.push('"');
             }
-            Step::Index(index) => {
+            PathPart::Index(index) => {
                 if out.is_empty() {
                     out.push('.');
                 }
@@ -294,7 +294,7 @@ fn is_plain(key: &str) -> bool {
 struct Parser<'a> {
     text: &'a str,
     rest: &'a str,
-    steps: Vec<Step>,
+    steps: Vec<PathPart>,
 }
 
 impl<'a> Parser<'a> {
@@ -306,7 +306,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn parse(mut self) -> Result<Vec<Step>, PathError> {
+    fn parse(mut self) -> Result<Vec<PathPart>, PathError> {
         match self.text {
             "" => return Err(PathError::EmptyStep { path: String::new() }),
             "." | "$" | "$." => return Ok(self.steps),
@@ -357,7 +357,7 @@ impl<'a> Parser<'a> {
                 path: self.text.to_owned(),
             });
         }
-        self.steps.push(Step::Key(key));
+        self.steps.push(PathPart::Key(key));
         Ok(())
     }
 
@@ -382,7 +382,7 @@ impl<'a> Parser<'a> {
             if key.is_empty() {
                 return Err(wrong);
             }
-            Step::Key(key)
+            PathPart::Key(key)
         } else {
             let end = self
                 .rest
@@ -391,7 +391,7 @@ impl<'a> Parser<'a> {
             let (digits, rest) = self.rest.split_at(end);
             self.rest = rest;
             match digits.parse() {
-                Ok(index) => Step::Index(index),
+                Ok(index) => PathPart::Index(index),
                 Err(_) => return Err(wrong),
             }
         };

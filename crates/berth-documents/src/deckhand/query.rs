@@ -8,7 +8,7 @@ use crate::deckhand::{
     canonical::canonical_json,
     document::DeckhandDocument,
     form::without_version,
-    path::{Path, Step},
+    path::{Path, PathPart},
     secrets::SecretPaths,
 };
 
@@ -194,7 +194,7 @@ impl View<'_> {
     /// The value of a sort column, null when the document has none.
     fn value_at(&self, path: &Path) -> Value {
         let (first, rest) = match path.steps().split_first() {
-            Some((Step::Key(first), rest)) => (first.as_str(), rest),
+            Some((PathPart::Key(first), rest)) => (first.as_str(), rest),
             _ => return Value::Null,
         };
         let below = |value: &Value| Path::from(rest).get(value).cloned().unwrap_or_default();
@@ -204,8 +204,8 @@ impl View<'_> {
             "data" if self.document.is_encrypted() || !self.secrets.at(rest).is_none() => Value::Null,
             "data" => below(self.data),
             "status" => match rest {
-                [Step::Key(key)] if key == "bucket" => Value::from(self.bucket),
-                [Step::Key(key)] if key == "revision" => Value::from(self.revision),
+                [PathPart::Key(key)] if key == "bucket" => Value::from(self.bucket),
+                [PathPart::Key(key)] if key == "revision" => Value::from(self.revision),
                 _ => Value::Null,
             },
             _ => Value::Null,

@@ -12,7 +12,7 @@ use sha2::Sha256;
 use crate::deckhand::{
     canonical::canonical_json,
     document::{DeckhandDocument, assemble},
-    path::{Path, Step},
+    path::{Path, PathPart},
     secrets::SecretPaths,
 };
 
@@ -93,7 +93,7 @@ pub(crate) fn redacted_data(
 ) -> Value {
     let all = secrets.all();
     let secrets = if document.is_encrypted() { &all } else { secrets };
-    secrets.replaced(data, &mut |way: &[Step], value: &Value, secret: &SecretPaths| {
+    secrets.replaced(data, &mut |way: &[PathPart], value: &Value, secret: &SecretPaths| {
         if secret.has_part() {
             return Value::from(PART);
         }
@@ -175,7 +175,7 @@ mod tests {
     fn equal_secrets_do_not_look_equal() {
         let mut secrets = SecretPaths::none();
         for key in ["a", "b"] {
-            secrets.put(&[Step::Key(key.to_owned())], SecretPaths::whole());
+            secrets.put(&[PathPart::Key(key.to_owned())], SecretPaths::whole());
         }
         let (one, other) = (document("cleartext", "one"), document("cleartext", "other"));
         let (one, other) = (shown(&one, &secrets, 1), shown(&other, &secrets, 1));

@@ -97,7 +97,7 @@ pub fn render(documents: &[Arc<DeckhandDocument>], options: RenderOptions) -> Re
 
 /// One change to the documents of a [`Renderer`].
 #[derive(Clone, Debug)]
-pub enum Change {
+pub enum Edit {
     /// A document is new, or takes the place of the one with its identity.
     Put(Arc<DeckhandDocument>),
     /// The document with this identity is gone.
@@ -196,7 +196,7 @@ impl Renderer {
     }
 
     /// Changes documents and renders what depends on the changes.
-    pub fn render_again(&mut self, changes: impl IntoIterator<Item = Change>) -> Result<Rendered, RenderErrors> {
+    pub fn render_again(&mut self, changes: impl IntoIterator<Item = Edit>) -> Result<Rendered, RenderErrors> {
         for change in changes {
             self.change(change);
         }
@@ -252,9 +252,9 @@ impl Renderer {
             .collect()
     }
 
-    fn change(&mut self, change: Change) {
+    fn change(&mut self, change: Edit) {
         match change {
-            Change::Put(document) => {
+            Edit::Put(document) => {
                 self.duplicates.remove(document.identity());
                 let identity = document.identity().clone();
                 let before = self.documents.insert(identity, Arc::clone(&document));
@@ -274,7 +274,7 @@ impl Renderer {
                     self.changed.insert(node);
                 }
             }
-            Change::Remove(identity) => {
+            Edit::Remove(identity) => {
                 self.duplicates.remove(&identity);
                 if let Some(before) = self.documents.remove(&identity) {
                     self.written = self.written.saturating_sub(before.size());

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::deckhand::path::{Path, Step};
+use crate::deckhand::path::{Path, PathPart};
 
 /// The secret parts of one document's data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct SecretPaths {
     whole: bool,
     /// Whether something in it is only a part of a secret. A letter has so few values that a hash of it tells the letter.
     part: bool,
-    below: BTreeMap<Step, Self>,
+    below: BTreeMap<PathPart, Self>,
 }
 
 impl SecretPaths {
@@ -49,6 +49,15 @@ impl SecretPaths {
         }
     }
 
+    /// What is at these paths is secret.
+    pub fn of(paths: impl IntoIterator<Item = Path>) -> Self {
+        let mut secrets = Self::none();
+        for path in paths {
+            secrets.put(path.steps(), Self::whole());
+        }
+        secrets
+    }
+
     /// Everything is secret; it is or has a part of a secret if this has one.
     #[must_use]
     pub fn all(&self) -> Self {
@@ -72,7 +81,7 @@ impl SecretPaths {
 
     /// The secret parts of the value at a path.
     #[must_use]
-    pub fn at(&self, steps: &[Step]) -> Self {
+    pub fn at(&self, steps: &[PathPart]) -> Self {
         let mut here = self;
         for step in steps {
             if here.whole {
@@ -93,7 +102,7 @@ impl SecretPaths {
         paths
     }
 
-    fn collect(&self, way: &mut Vec<Step>, paths: &mut Vec<Path>) {
+    fn collect(&self, way: &mut Vec<PathPart>, paths: &mut Vec<Path>) {
         if self.whole {
             paths.push(Path::from(way.as_slice()));
             return;
@@ -106,15 +115,15 @@ impl SecretPaths {
     }
 
     /// The data with something else in the place of each secret. `replace` gets the path of the secret and what it is.
-    pub fn replaced(&self, data: &Value, replace: &mut dyn FnMut(&[Step], &Value, &Self) -> Value) -> Value {
+    pub fn replaced(&self, data: &Value, replace: &mut dyn FnMut(&[PathPart], &Value, &Self) -> Value) -> Value {
         self.replaced_below(data, &mut Vec::new(), replace)
     }
 
     fn replaced_below(
         &self,
         data: &Value,
-        way: &mut Vec<Step>,
-        replace: &mut dyn FnMut(&[Step], &Value, &Self) -> Value,
+        way: &mut Vec<PathPart>,
+        replace: &mut dyn FnMut(&[PathPart], &Value, &Self) -> Value,
     ) -> Value {
         if self.whole {
             return replace(way, data, self);
@@ -122,7 +131,7 @@ impl SecretPaths {
         if self.below.is_empty() {
             return data.clone();
         }
-        let mut inner = |step: Step, value: &Value| match self.below.get(&step) {
+        let mut inner = |step: PathPart, value: &Value| match self.below.get(&step) {
             Some(below) => {
                 way.push(step);
                 let value = below.replaced_below(value, way, replace);
@@ -134,14 +143,14 @@ impl SecretPaths {
         match data {
             Value::Object(map) => Value::Object(
                 map.iter()
-                    .map(|(key, value)| (key.clone(), inner(Step::Key(key.clone()), value)))
+                    .map(|(key, value)| (key.clone(), inner(PathPart::Key(key.clone()), value)))
                     .collect(),
             ),
             Value::Array(items) => Value::Array(
                 items
                     .iter()
                     .enumerate()
-                    .map(|(index, value)| inner(Step::Index(index), value))
+                    .map(|(index, value)| inner(PathPart::Index(index), value))
                     .collect(),
             ),
             other => other.clone(),
@@ -149,7 +158,7 @@ impl SecretPaths {
     }
 
     /// A value with these secret parts was put at a path.
-    pub(crate) fn put(&mut self, steps: &[Step], secrets: Self) {
+    pub(crate) fn put(&mut self, steps: &[PathPart], secrets: Self) {
         if self.whole && !steps.is_empty() {
             self.part |= secrets.has_part();
             return;
@@ -165,7 +174,7 @@ impl SecretPaths {
     }
 
     /// The value at a path was taken away; in a list those after it moved up.
-    pub(crate) fn remove(&mut self, steps: &[Step]) {
+    pub(crate) fn remove(&mut self, steps: &[PathPart]) {
         let Some((first, rest)) = steps.split_first() else {
             *self = Self::none();
             return;
@@ -178,15 +187,15 @@ impl SecretPaths {
             return;
         }
         match first {
-            Step::Key(_) => {
+            PathPart::Key(_) => {
                 self.below.remove(first);
             }
-            Step::Index(removed) => {
+            PathPart::Index(removed) => {
                 self.below = std::mem::take(&mut self.below)
                     .into_iter()
                     .filter_map(|(step, below)| match step {
-                        Step::Index(index) if index == *removed => None,
-                        Step::Index(index) if index > *removed => Some((Step::Index(index - 1), below)),
+                        PathPart::Index(index) if index == *removed => None,
+                        PathPart::Index(index) if index > *removed => Some((PathPart::Index(index - 1), below)),
                         step => Some((step, below)),
                     })
                     .collect();
@@ -195,7 +204,7 @@ impl SecretPaths {
     }
 
     /// A mapping that is not secret was laid over the value at a path, key by key; `target` is that value as it was.
-    pub(crate) fn overlay(&mut self, steps: &[Step], target: &Value, layer: &Value) {
+    pub(crate) fn overlay(&mut self, steps: &[PathPart], target: &Value, layer: &Value) {
         if self.whole && !(steps.is_empty() && !(target.is_object() && layer.is_object())) {
             return;
         }
@@ -209,7 +218,7 @@ impl SecretPaths {
         match (target, layer) {
             (Value::Object(target), Value::Object(layer)) => {
                 for (key, value) in layer {
-                    let step = Step::Key(key.clone());
+                    let step = PathPart::Key(key.clone());
                     if let (Some(place), Some(below)) = (target.get(key), self.below.get_mut(&step)) {
                         below.overlay(&[], place, value);
                         self.prune(&step);
@@ -220,7 +229,7 @@ impl SecretPaths {
         }
     }
 
-    fn prune(&mut self, step: &Step) {
+    fn prune(&mut self, step: &PathPart) {
         if self.below.get(step).is_some_and(Self::is_none) {
             self.below.remove(step);
         }
@@ -233,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    fn steps(path: &str) -> Vec<Step> {
+    fn steps(path: &str) -> Vec<PathPart> {
         Path::parse(path).unwrap().steps().to_vec()
     }
 

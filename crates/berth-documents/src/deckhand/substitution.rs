@@ -9,7 +9,7 @@ use crate::deckhand::{
     canonical::canonical_json,
     document::{DeckhandDocument, Depth, MAX_DATA_DEPTH, Source, Substitution},
     error::RenderError,
-    path::{Step, type_name},
+    path::{PathPart, type_name},
     pattern::{Pattern, Patterns, Steps},
     secrets::SecretPaths,
 };
@@ -214,9 +214,9 @@ struct Replacer<'a> {
     /// What is secret of the target.
     secrets: &'a SecretPaths,
     /// The way to the text that is looked at.
-    way: Vec<Step>,
+    way: Vec<PathPart>,
     /// The ways to the texts that were changed, and whether they were secret.
-    changed: Vec<(Vec<Step>, bool)>,
+    changed: Vec<(Vec<PathPart>, bool)>,
 }
 
 impl Replacer<'_> {
@@ -233,7 +233,7 @@ impl Replacer<'_> {
         let Some(below) = levels.checked_sub(1) else {
             return Ok(());
         };
-        let mut each = |step: Step, value: &mut Value| {
+        let mut each = |step: PathPart, value: &mut Value| {
             self.way.push(step);
             let result = match value {
                 Value::String(text) => self.replace(text, budget),
@@ -246,11 +246,11 @@ impl Replacer<'_> {
         match value {
             Value::Array(items) => {
                 let mut items = items.iter_mut().enumerate();
-                items.try_for_each(|(index, item)| each(Step::Index(index), item))
+                items.try_for_each(|(index, item)| each(PathPart::Index(index), item))
             }
             Value::Object(map) => map
                 .iter_mut()
-                .try_for_each(|(key, value)| each(Step::Key(key.clone()), value)),
+                .try_for_each(|(key, value)| each(PathPart::Key(key.clone()), value)),
             _ => Ok(()),
         }
     }

@@ -3,8 +3,9 @@
 use serde_json::Value as Json;
 
 use crate::{
-    deckhand::Step,
+    deckhand::PathPart,
     node::{Key, Node, Value},
+    object::from_scalar,
     source::Span,
 };
 
@@ -50,7 +51,7 @@ pub(super) fn place_of(root: &Node, path: &str) -> Option<Span> {
 pub(super) struct Candidates<'a> {
     nodes: Vec<&'a Node>,
     /// Values that came from elsewhere, and the way to where they went.
-    substituted: Vec<(&'a [Step], &'a Node)>,
+    substituted: Vec<(&'a [PathPart], &'a Node)>,
 }
 
 impl<'a> Candidates<'a> {
@@ -62,7 +63,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// A value was put at `to`, and is written at `from` in `source`, if it is there at all.
-    pub(super) fn substituted(&mut self, to: &'a [Step], source: &'a Node, from: &[Step]) {
+    pub(super) fn substituted(&mut self, to: &'a [PathPart], source: &'a Node, from: &[PathPart]) {
         // The path of a source that is one value is not looked at.
         let node = match source.value {
             Value::Map(_) | Value::Seq(_) => from.iter().try_fold(source, step),
@@ -86,7 +87,7 @@ impl<'a> Candidates<'a> {
                 let entries = entries.iter().map(|(key, value)| {
                     let found = nodes.iter().find_map(|node| node.as_map()?.get_key_value(key));
                     let key_span = found.map_or(span, |(key, _)| key.span);
-                    let inner = self.inner(&nodes, &Step::Key(key.clone()));
+                    let inner = self.inner(&nodes, &PathPart::Key(key.clone()));
                     let text = found.map_or_else(|| key.as_str().into(), |(key, _)| key.text.clone());
                     (Key { span: key_span, text }, inner.node(value, key_span))
                 });
@@ -98,7 +99,7 @@ impl<'a> Candidates<'a> {
                     .find(|node| node.as_seq().is_some())
                     .map_or(around, |it| it.span);
                 let items = items.iter().enumerate();
-                let items = items.map(|(index, item)| self.inner(&nodes, &Step::Index(index)).node(item, span));
+                let items = items.map(|(index, item)| self.inner(&nodes, &PathPart::Index(index)).node(item, span));
                 Node::new(span, Value::Seq(items.collect()))
             }
             scalar => {
@@ -115,7 +116,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    fn inner(&self, nodes: &[&'a Node], next: &Step) -> Self {
+    fn inner(&self, nodes: &[&'a Node], next: &PathPart) -> Self {
         Self {
             nodes: nodes.iter().filter_map(|node| step(node, next)).collect(),
             substituted: self
@@ -130,27 +131,13 @@ impl<'a> Candidates<'a> {
     }
 }
 
-fn step<'a>(node: &'a Node, step: &Step) -> Option<&'a Node> {
+fn step<'a>(node: &'a Node, step: &PathPart) -> Option<&'a Node> {
     match step {
-        Step::Key(key) => node.get(key),
-        Step::Index(index) => node.as_seq()?.get(*index),
+        PathPart::Key(key) => node.get(key),
+        PathPart::Index(index) => node.as_seq()?.get(*index),
     }
 }
 
 const fn is_scalar(node: &Node) -> bool {
     !matches!(node.value, Value::Map(_) | Value::Seq(_))
-}
-
-fn from_scalar(value: &Json) -> Value {
-    match value {
-        Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => number
-            .as_i64()
-            .map(Value::Int)
-            .or_else(|| number.as_u64().map(Value::UInt))
-            .or_else(|| number.as_f64().map(Value::Float))
-            .unwrap_or(Value::Null),
-        Json::String(text) => Value::String(text.as_str().into()),
-        Json::Null | Json::Array(_) | Json::Object(_) => Value::Null,
-    }
 }

@@ -8,7 +8,7 @@ mod bad_yaml;
 mod envelopes;
 mod json_text;
 mod limits;
-mod properties;
+pub(crate) mod properties;
 mod yaml_text;
 
 /// A source that was read.
@@ -36,7 +36,7 @@ impl Read {
     /// `line:column` of a span.
     fn place(&self, span: Span) -> String {
         let location = self.sources.location(span);
-        format!("{}:{}", location.line, location.column)
+        format!("{}:{}", location.line().unwrap(), location.column().unwrap())
     }
 
     /// All findings as `code line:column`, `unknown-envelope` left out: most texts here have no envelope.

@@ -5,7 +5,7 @@ fn at(text: &str, offset: u32) -> (u32, u32) {
     let id = sources.add("f", text);
     let location = sources.location(Span::new(id, offset, offset));
     assert_eq!(location.file, "f");
-    (location.line, location.column)
+    (location.line().unwrap(), location.column().unwrap())
 }
 
 #[test]

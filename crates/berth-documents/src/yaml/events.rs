@@ -13,6 +13,7 @@ use crate::{
     lints::{YAML_SYNTAX, YAML_TAB, too_deep},
     mapping::Interner,
     node::Style,
+    yaml::scalar::Dialect,
 };
 
 /// Why a document could not be read.
@@ -33,16 +34,40 @@ pub(super) fn read_piece(
     stream: &mut Stream,
 ) -> Result<(), Box<Stop>> {
     let mut left = *allowance;
-    let result = read_documents(piece, interner, allowance, &mut left, stream);
+    let result = read_documents(piece, Dialect::default(), interner, allowance, &mut left, stream);
     if result.is_err() {
         *allowance = left;
     }
     result
 }
 
+/// Reads a document again, in the dialect that is not the default one. It lies between two offsets of the piece.
+fn read_again(
+    tree: &mut Tree<'_>,
+    piece: Piece<'_>,
+    (start, end): (usize, usize),
+    mut left: Allowance,
+) -> Option<Finished> {
+    let piece = Piece {
+        source: piece.source,
+        base: piece.base.saturating_add(start),
+        text: piece.text.get(start..end)?,
+    };
+    let mut stream = Stream::default();
+    let (interner, allowance) = tree.lend();
+    *allowance = left;
+    read_documents(piece, Dialect::PyYaml, interner, allowance, &mut left, &mut stream).ok()?;
+    Some(Finished {
+        root: stream.roots.pop(),
+        findings: stream.diagnostics,
+        is_foreign: false,
+    })
+}
+
 /// `left` becomes the allowance after the last document that was read to its end.
 fn read_documents(
     piece: Piece<'_>,
+    dialect: Dialect,
     interner: &mut Interner,
     allowance: &mut Allowance,
     left: &mut Allowance,
@@ -51,7 +76,7 @@ fn read_documents(
     let mut resume_at = 0;
     // A document that ended without a marker. It counts only if the text ends there too.
     let mut unmarked: Option<Finished> = None;
-    let mut tree = Tree::new(piece, interner, allowance);
+    let mut tree = Tree::new(piece, dialect, interner, allowance);
     let mut offsets = Offsets::new(piece.text);
     let mut parser = Parser::new_from_str(piece.text);
     let mut brackets = Brackets::new(piece.text);
@@ -83,7 +108,12 @@ fn read_documents(
                 }
             }
             Event::DocumentEnd => {
-                let finished = tree.end_document();
+                let mut finished = tree.end_document();
+                if finished.is_foreign
+                    && let Some(again) = read_again(&mut tree, piece, (resume_at, start), *left)
+                {
+                    finished = again;
+                }
                 let rest = piece.text.get(start..).unwrap_or("");
                 if rest.starts_with("---") || rest.starts_with("...") {
                     stream.add(finished);

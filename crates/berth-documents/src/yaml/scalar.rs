@@ -1,12 +1,63 @@
 //! What a scalar without quotes means.
 //!
-//! kubectl reads YAML 1.1 with a few habits of its own, and people write site files for kubectl. So an unquoted `yes` is
-//! a boolean and `0644` is the octal number 420 here too; times of day (`12:30`) and dates stay text.
+//! It depends on who else reads the document. kubectl reads YAML 1.1 with a few habits of its own: an unquoted `y` is a
+//! boolean, `08` a number, and times of day (`12:30`) and dates are text. Airship's services read with PyYAML, where `y`
+//! and `08` are text and `12:30` is a number in base 60.
+
+mod pyyaml;
+
+use base64::{
+    Engine as _, alphabet,
+    engine::{GeneralPurpose, GeneralPurposeConfig},
+};
 
 use crate::node::Value;
 
-/// The value of a plain scalar, or none where it is just text.
-pub(crate) fn resolve(text: &str) -> Option<Value> {
+/// Whose meaning scalars have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// kubectl's, for documents in the Kubernetes envelope.
+    #[default]
+    Kubectl,
+    /// PyYAML's, for documents in the Airship envelope.
+    PyYaml,
+}
+
+impl Dialect {
+    /// The value of a plain scalar, or none where it is just text.
+    pub(crate) fn resolve(self, text: &str) -> Option<Value> {
+        match self {
+            Self::Kubectl => resolve(text),
+            Self::PyYaml => pyyaml::resolve(text),
+        }
+    }
+}
+
+/// Whether a plain scalar means the same in both dialects. It can say no where they agree.
+pub(crate) fn means_the_same(text: &str) -> bool {
+    match text.as_bytes() {
+        [b'0'..=b'9' | b'+' | b'-' | b'.', ..] => {
+            // Nearly every number is a plain decimal one, and nearly every other text with such a beginning has a letter.
+            let decimal = text.bytes().all(|byte| byte.is_ascii_digit()) && (text.len() < 16 && !text.starts_with('0'));
+            decimal || text == "0" || same(resolve(text).as_ref(), pyyaml::resolve(text).as_ref())
+        }
+        [b'y' | b'Y' | b'n' | b'N'] => false,
+        _ => true,
+    }
+}
+
+fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(Value::Int(one)), Some(Value::Int(other))) => one == other,
+        (Some(Value::UInt(one)), Some(Value::UInt(other))) => one == other,
+        (Some(Value::Float(one)), Some(Value::Float(other))) => one.to_bits() == other.to_bits(),
+        _ => false,
+    }
+}
+
+/// What kubectl reads a plain scalar as, or none where it is just text.
+fn resolve(text: &str) -> Option<Value> {
     let first = match text.as_bytes() {
         [] => return Some(Value::Null),
         [first, ..] => *first,
@@ -50,7 +101,12 @@ fn number(text: &str) -> Option<Value> {
         return None;
     }
     if text.contains('_') {
-        return plain_number(&text.replace('_', ""));
+        // Behind a point kubectl's reader does not look for them.
+        return if text.starts_with('.') {
+            None
+        } else {
+            plain_number(&text.replace('_', ""))
+        };
     }
     plain_number(text)
 }
@@ -111,44 +167,16 @@ pub(crate) fn is_float(text: &str) -> bool {
     digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty()) && exponent_fits
 }
 
-/// Decodes base 64 as `!!binary` holds it; white space is allowed anywhere.
+/// Base 64 as `!!binary` holds it and Go reads it: the last character may have bits to spare.
+const BINARY: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
+/// Decodes base 64; white space is allowed anywhere.
 pub(crate) fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count, mut padding) = (0_u32, 0_u32, 0_u32);
-    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            b'=' => {
-                padding += 1;
-                continue;
-            }
-            _ => return None,
-        };
-        if padding > 0 {
-            return None;
-        }
-        bits = (bits << 6) | u32::from(six);
-        count += 1;
-        if count == 4 {
-            let [_, a, b, c] = bits.to_be_bytes();
-            bytes.extend([a, b, c]);
-            (bits, count) = (0, 0);
-        }
-    }
-    match (count, padding) {
-        (0, 0) => {}
-        (2, 2) => bytes.push((bits >> 4).to_be_bytes()[3]),
-        (3, 1) => {
-            let [_, _, a, b] = (bits >> 2).to_be_bytes();
-            bytes.extend([a, b]);
-        }
-        _ => return None,
-    }
-    Some(bytes)
+    let text: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+    BINARY.decode(text).ok()
 }
 
 #[cfg(test)]

@@ -8,15 +8,16 @@ use self::values::bad_tag;
 use super::Piece;
 use crate::{
     allowance::{Allowance, Weight, expansion_limit},
-    diagnostic::Diagnostic,
+    diagnostic::{Diagnostic, Severity},
     findings::Findings,
     lints::{ALIAS_BOMB, MERGE_KEY, RECURSIVE_ALIAS, YAML_SYNTAX, too_deep, too_many_values},
     mapping::{Interner, MappingBuilder, Spares},
     node::{Key, MAX_DEPTH, Mapping, Node, Style, Value},
     source::Span,
+    yaml::scalar::Dialect,
 };
 
-type Step = Result<(), Box<Diagnostic>>;
+type TreeResult = Result<(), Box<Diagnostic>>;
 
 /// What stands before a value: an anchor and a tag.
 #[derive(Debug, Default)]
@@ -102,6 +103,19 @@ enum Pending {
 pub(super) struct Finished {
     pub(super) root: Option<Node>,
     pub(super) findings: Findings,
+    /// Whether it was read in another dialect than its envelope's, and that may matter: it has to be read again.
+    pub(super) is_foreign: bool,
+}
+
+/// The dialect of a document: its envelope says who else reads it.
+fn dialect_of(root: &Node) -> Dialect {
+    let has = |key: &str| root.get(key).is_some();
+    let is_airship = root.get("schema").is_some_and(|schema| schema.as_str().is_some());
+    if is_airship && !(has("apiVersion") && has("kind")) {
+        Dialect::PyYaml
+    } else {
+        Dialect::Kubectl
+    }
 }
 
 /// The document that is being read.
@@ -110,6 +124,9 @@ pub(super) struct Tree<'a> {
     piece: Piece<'a>,
     interner: &'a mut Interner,
     allowance: &'a mut Allowance,
+    dialect: Dialect,
+    /// Whether a scalar was read that another dialect could read otherwise.
+    dialects_differ: bool,
     /// Whether anchors must be remembered at all: most texts have no alias.
     has_aliases: bool,
     has_tabs: bool,
@@ -122,11 +139,18 @@ pub(super) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(piece: Piece<'a>, interner: &'a mut Interner, allowance: &'a mut Allowance) -> Self {
+    pub(super) fn new(
+        piece: Piece<'a>,
+        dialect: Dialect,
+        interner: &'a mut Interner,
+        allowance: &'a mut Allowance,
+    ) -> Self {
         Self {
             piece,
             interner,
             allowance,
+            dialect,
+            dialects_differ: false,
             has_aliases: piece.text.contains('*'),
             has_tabs: piece.text.contains('\t'),
             spare_nodes: Spares::default(),
@@ -143,16 +167,26 @@ impl<'a> Tree<'a> {
         self.root = None;
         self.findings = Findings::default();
         self.anchors.clear();
+        self.dialects_differ = false;
     }
 
     pub(super) fn end_document(&mut self) -> Finished {
+        let root = self.root.take();
+        let fitting = root.as_ref().map_or_else(Dialect::default, dialect_of);
         Finished {
-            root: self.root.take(),
+            is_foreign: self.dialects_differ && fitting != self.dialect,
+            root,
             findings: std::mem::take(&mut self.findings),
         }
     }
 
-    pub(super) fn scalar(&mut self, scalar: ScalarText, properties: Properties, start: usize, end: usize) -> Step {
+    pub(super) fn scalar(
+        &mut self,
+        scalar: ScalarText,
+        properties: Properties,
+        start: usize,
+        end: usize,
+    ) -> TreeResult {
         // The place of a missing value is a point, though the event may cover what follows.
         let missing = scalar.text.is_empty() && scalar.style == Style::Plain;
         if !missing && scalar.style != Style::BlockScalar {
@@ -178,17 +212,22 @@ impl<'a> Tree<'a> {
         self.complete(properties.anchor, Built::scalar(Node { span, style, value }))
     }
 
+    /// What another tree needs that is built in between.
+    pub(super) const fn lend(&mut self) -> (&mut Interner, &mut Allowance) {
+        (self.interner, self.allowance)
+    }
+
     /// The allowance of this document, to return to when it turns out that it must be read again.
     pub(super) const fn allowance(&mut self) -> &mut Allowance {
         self.allowance
     }
 
-    pub(super) fn begin_sequence(&mut self, properties: Properties, start: usize, end: usize) -> Step {
+    pub(super) fn begin_sequence(&mut self, properties: Properties, start: usize, end: usize) -> TreeResult {
         let content = Content::Sequence(self.spare_nodes.take());
         self.begin(properties, "seq", start, end, content)
     }
 
-    pub(super) fn begin_mapping(&mut self, properties: Properties, start: usize, end: usize) -> Step {
+    pub(super) fn begin_mapping(&mut self, properties: Properties, start: usize, end: usize) -> TreeResult {
         let content = Content::Mapping {
             builder: MappingBuilder::new(&mut self.spare_entries),
             pending: Pending::Key,
@@ -197,7 +236,14 @@ impl<'a> Tree<'a> {
         self.begin(properties, "map", start, end, content)
     }
 
-    fn begin(&mut self, properties: Properties, fitting: &str, start: usize, end: usize, content: Content) -> Step {
+    fn begin(
+        &mut self,
+        properties: Properties,
+        fitting: &str,
+        start: usize,
+        end: usize,
+        content: Content,
+    ) -> TreeResult {
         self.check_tab(start);
         let tag_span = self.tag_span(&properties, start);
         let start = self.after_properties(&properties, start, end);
@@ -231,7 +277,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    pub(super) fn end_collection(&mut self, start: usize, end: usize) -> Step {
+    pub(super) fn end_collection(&mut self, start: usize, end: usize) -> TreeResult {
         let Some(frame) = self.frames.pop() else {
             return Ok(());
         };
@@ -272,7 +318,7 @@ impl<'a> Tree<'a> {
         )
     }
 
-    pub(super) fn alias(&mut self, anchor: usize, start: usize, end: usize) -> Step {
+    pub(super) fn alias(&mut self, anchor: usize, start: usize, end: usize) -> TreeResult {
         let span = self.piece.span(start, end);
         let built = match self.anchors.get(&anchor) {
             Some(Anchor::Done(built)) => {
@@ -309,7 +355,7 @@ impl<'a> Tree<'a> {
     }
 
     /// A value is complete: remembers it for aliases and puts it into its place.
-    fn complete(&mut self, anchor: Option<usize>, built: Built) -> Step {
+    fn complete(&mut self, anchor: Option<usize>, built: Built) -> TreeResult {
         if !self.allowance.take_value() {
             return Err(too_many_values(built.node.span).into());
         }
@@ -348,7 +394,14 @@ impl<'a> Tree<'a> {
             Pending::Key => *pending = key.unwrap_or(Pending::Dropped),
             Pending::ValueOf(key) => {
                 frame.weight.add(Weight::key(key.text.len()));
-                self.findings.extend(builder.insert(key, node));
+                if let Some(twice) = builder.insert(key, node) {
+                    self.dialects_differ = true;
+                    self.findings.push(match self.dialect {
+                        Dialect::Kubectl => twice,
+                        // Airship's services take the last one and say nothing.
+                        Dialect::PyYaml => twice.at_most(Severity::Warning),
+                    });
+                }
             }
             Pending::Merge => {
                 let span = node.span;

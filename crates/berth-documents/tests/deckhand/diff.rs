@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use berth_documents::deckhand::{
-    DeckhandDocument, RedactionKey, RenderedDocument, Revision, deep_diff, diff, value_diff,
+    BucketChange, BucketDiff, DeckhandDocument, DocumentDiff, RedactionKey, RenderedDocument, Revision, deep_diff,
+    diff, value_diff,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +45,7 @@ fn changes(one: (u64, &[(&str, Doc)]), other: (u64, &[(&str, Doc)])) -> String {
     assert_eq!(changes, diff(&other, &one), "the order does not matter");
     changes
         .iter()
-        .map(|(bucket, change)| format!("{bucket} {change}"))
+        .map(|(bucket, change)| format!("{bucket} {change:?}").to_lowercase())
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -88,7 +89,7 @@ fn inside_of_buckets() {
         ("x", doc("site", "secret", json!("two")).encrypted()),
         ("y", doc("site", "other", json!({}))),
     ]);
-    let reply = deep_diff(
+    let mut diff = deep_diff(
         &Revision {
             number: 3,
             documents: &before,
@@ -98,25 +99,25 @@ fn inside_of_buckets() {
             documents: &after,
         },
         &RedactionKey::new(&[1; 32]),
-    )
-    .to_json();
+    );
+    assert_eq!(diff.buckets.remove("y"), Some((BucketChange::Unmodified, None)));
+    let named = |name: &str| ("example/Kind/v1".to_owned(), name.to_owned());
+    let changed = DocumentDiff {
+        data: Some(json!({"values_changed": {"root['foo']": {"new_value": 3, "old_value": 2}}})),
+        metadata: json!({"dictionary_item_added": ["root['labels']"]}),
+    };
+    let secret = DocumentDiff {
+        data: None,
+        metadata: json!({}),
+    };
+    let inside = BucketDiff {
+        added: [named("new")].into(),
+        deleted: [named("gone")].into(),
+        changed: [(named("changed"), changed), (named("secret"), secret)].into(),
+    };
     assert_eq!(
-        reply,
-        json!({
-            "x": "modified",
-            "x diff": {
-                "document_added": {"count": 1, "details": [["example/Kind/v1", "new"]]},
-                "document_deleted": {"count": 1, "details": [["example/Kind/v1", "gone"]]},
-                "document_changed": {"count": 2, "details": {
-                    "('example/Kind/v1', 'changed')": {
-                        "data_changed": {"values_changed": {"root['foo']": {"new_value": 3, "old_value": 2}}},
-                        "metadata_changed": {"dictionary_item_added": ["root['labels']"]},
-                    },
-                    "('example/Kind/v1', 'secret')": {"data_changed": {"encrypted": true}, "metadata_changed": {}},
-                }},
-            },
-            "y": "unmodified",
-        })
+        diff.buckets,
+        [("x".to_owned(), (BucketChange::Modified, Some(inside)))].into()
     );
 }
 

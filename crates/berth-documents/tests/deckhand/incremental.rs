@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use berth_documents::deckhand::{Change, RenderOptions, Renderer};
+use berth_documents::deckhand::{Edit, RenderOptions, Renderer};
 use serde_json::{Value, json};
 
 use crate::build::{Doc, by_name, doc, policy, read};
@@ -25,8 +25,8 @@ fn renderer() -> Renderer {
     renderer
 }
 
-fn put(document: Doc) -> [Change; 1] {
-    [Change::Put(document.read())]
+fn put(document: Doc) -> [Edit; 1] {
+    [Edit::Put(document.read())]
 }
 
 fn with_data(name: &str, data: Value) -> Doc {
@@ -78,7 +78,7 @@ fn a_change_of_metadata_renders_what_got_other_input() {
 
     let gone = documents()[2].clone().read();
     let rendered = renderer
-        .render_again([Change::Remove(gone.identity().as_ref().clone())])
+        .render_again([Edit::Remove(gone.identity().as_ref().clone())])
         .unwrap_err();
     assert_eq!(rendered.first().class(), "SubstitutionSourceDataNotFound");
 }
@@ -96,7 +96,7 @@ fn errors_go_away_with_their_cause() {
         let identity = wrong.clone().read().identity().as_ref().clone();
         renderer.render_again(put(wrong)).unwrap_err();
         renderer.render().unwrap_err();
-        let mut changes = vec![Change::Remove(identity)];
+        let mut changes = vec![Edit::Remove(identity)];
         changes.extend(put(documents().remove(1)));
         let after = renderer.render_again(changes).unwrap();
         assert_eq!(after.documents, before.documents);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use berth_documents::deckhand::{
-    Change, DataSchemas, DeckhandDocument, Listing, Query, RedactionKey, RenderErrors, RenderOptions, Rendered,
-    RenderedDocument, Renderer, SecretPaths, View, diff, read_documents, redact, render,
+    BucketChange, DataSchemas, DeckhandDocument, Edit, Listing, Query, RedactionKey, RenderErrors, RenderOptions,
+    Rendered, RenderedDocument, Renderer, SecretPaths, View, diff, read_documents, redact, render,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -169,9 +169,9 @@ proptest! {
             let mut changes = Vec::new();
             if let Some(before) = current[number].take() {
                 // An edit may move a document to another layer, which is another identity.
-                changes.push(Change::Remove(before.identity().as_ref().clone()));
+                changes.push(Edit::Remove(before.identity().as_ref().clone()));
             }
-            changes.extend(document.clone().map(Change::Put));
+            changes.extend(document.clone().map(Edit::Put));
             current[number] = document;
             let all: Vec<_> = current.iter().flatten().cloned().collect();
             prop_assert_eq!(comparable(renderer.render_again(changes)), comparable(render_all(&all)));
@@ -189,7 +189,7 @@ proptest! {
         for (index, data) in edits {
             let index = index.index(raw.len());
             raw[index].0["data"] = data;
-            let again = renderer.render_again([Change::Put(raw[index].clone().read())]).unwrap();
+            let again = renderer.render_again([Edit::Put(raw[index].clone().read())]).unwrap();
             prop_assert!(again.recomputed <= raw.len());
             prop_assert_eq!(comparable(Ok(again)), comparable(render_all(&read(raw.clone()))));
         }
@@ -229,7 +229,7 @@ proptest! {
     fn a_revision_does_not_differ_from_itself(documents in sound_documents()) {
         let documents: Vec<_> = read(documents).into_iter().map(|document| ("b".to_owned(), document)).collect();
         let revision = berth_documents::deckhand::Revision { number: 3, documents: &documents };
-        prop_assert!(diff(&revision, &revision).values().all(|change| change.as_str() == "unmodified"));
+        prop_assert!(diff(&revision, &revision).values().all(|change| *change == BucketChange::Unmodified));
     }
 }
 

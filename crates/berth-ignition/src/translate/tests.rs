@@ -379,6 +379,17 @@ fn an_owner_that_says_nothing_is_not_written() {
     assert_eq!(again.to_version(SpecVersion::V2_2).unwrap(), down);
 }
 
+/// Found by fuzzing: without a number an empty label is what makes a partition, and spec 2 does not write it.
+#[test]
+fn a_partition_with_neither_number_nor_label_comes_back_from_spec_2() {
+    let json = json!({"ignition": {}, "storage": {"disks": [{"device": "/dev/a", "partitions": [{"label": ""}]}]}});
+    let config = newest(json);
+    let down = config.to_version(SpecVersion::V2_2).unwrap();
+    assert_eq!(down["storage"]["disks"][0]["partitions"], json!([{}]));
+    let again = parse(&down).usable().unwrap();
+    assert_eq!(again.as_v3_5(), config.as_v3_5());
+}
+
 proptest! {
     #[test]
     fn up_and_down_again_is_identity(

@@ -367,7 +367,8 @@ fn disk(old: v2::Disk) -> types::Disk {
         device: old.device,
         partitions: list(old.partitions, |old| types::Partition {
             guid: said(old.guid),
-            label: said(old.label),
+            // Spec 3 wants a number or a label; an empty label is one.
+            label: (old.number == 0 || !old.label.is_empty()).then_some(old.label),
             number: (old.number != 0).then_some(old.number),
             type_guid: said(old.type_guid),
             ..types::Partition::default()

@@ -6,11 +6,11 @@ use std::fmt;
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     parent: Option<&'a Self>,
-    step: Step,
+    step: Segment,
 }
 
 #[derive(Clone, Copy)]
-enum Step {
+enum Segment {
     Root,
     Key(&'static str),
     Index(usize),
@@ -20,21 +20,21 @@ impl<'a> At<'a> {
     pub(super) fn root() -> Self {
         Self {
             parent: None,
-            step: Step::Root,
+            step: Segment::Root,
         }
     }
 
     pub(super) fn key(&'a self, key: &'static str) -> Self {
         Self {
             parent: Some(self),
-            step: Step::Key(key),
+            step: Segment::Key(key),
         }
     }
 
     pub(super) fn index(&'a self, index: usize) -> Self {
         Self {
             parent: Some(self),
-            step: Step::Index(index),
+            step: Segment::Index(index),
         }
     }
 }
@@ -45,9 +45,9 @@ impl fmt::Display for At<'_> {
             write!(f, "{parent}.")?;
         }
         match self.step {
-            Step::Root => f.write_str("$"),
-            Step::Key(key) => f.write_str(key),
-            Step::Index(index) => write!(f, "{index}"),
+            Segment::Root => f.write_str("$"),
+            Segment::Key(key) => f.write_str(key),
+            Segment::Index(index) => write!(f, "{index}"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What Kubernetes accepts as a key and as a value, and what it says otherwise.
 
-use berth_labels::{Label, LabelKey, LabelSet, LabelValue, Problem};
+use berth_labels::{Label, LabelKey, LabelProblem, LabelSet, LabelValue};
 
 use crate::support::{key, set, value};
 
@@ -41,8 +41,8 @@ fn good_keys() {
 
 #[test]
 fn bad_keys_give_every_problem() {
-    use Problem::{NameEmpty, NameSyntax, NameTooLong, PrefixEmpty, PrefixSyntax, PrefixTooLong, Slashes};
-    let rows: [(&str, &[Problem]); 25] = [
+    use LabelProblem::{NameEmpty, NameSyntax, NameTooLong, PrefixEmpty, PrefixSyntax, PrefixTooLong, Slashes};
+    let rows: [(&str, &[LabelProblem]); 25] = [
         ("", &[NameEmpty, NameSyntax]),
         ("/", &[PrefixEmpty, NameEmpty, NameSyntax]),
         ("/name", &[PrefixEmpty]),
@@ -80,12 +80,12 @@ fn bad_keys_give_every_problem() {
 fn lengths_are_bytes() {
     // 32 two-byte characters are 64 bytes: too long as well as illegal.
     let text = "\u{e9}".repeat(32);
-    let problems = [Problem::NameTooLong, Problem::NameSyntax];
+    let problems = [LabelProblem::NameTooLong, LabelProblem::NameSyntax];
     assert_eq!(LabelKey::try_from(text.as_str()).unwrap_err().problems(), problems);
-    let problems = [Problem::ValueTooLong, Problem::ValueSyntax];
+    let problems = [LabelProblem::ValueTooLong, LabelProblem::ValueSyntax];
     assert_eq!(LabelValue::try_from(text.as_str()).unwrap_err().problems(), problems);
     let prefix = format!("{}/x", "A".repeat(254));
-    let problems = [Problem::PrefixTooLong, Problem::PrefixSyntax];
+    let problems = [LabelProblem::PrefixTooLong, LabelProblem::PrefixSyntax];
     assert_eq!(LabelKey::try_from(prefix).unwrap_err().problems(), problems);
 }
 
@@ -111,8 +111,8 @@ fn good_values() {
 
 #[test]
 fn bad_values_give_every_problem() {
-    use Problem::{ValueSyntax, ValueTooLong};
-    let rows: [(&str, &[Problem]); 12] = [
+    use LabelProblem::{ValueSyntax, ValueTooLong};
+    let rows: [(&str, &[LabelProblem]); 12] = [
         (" ", &[ValueSyntax]),
         ("\"\"", &[ValueSyntax]),
         ("-a", &[ValueSyntax]),

@@ -3,36 +3,36 @@
 use super::{AddressPlan, EGRESS_ASSIGNABLE, EgressContext, EgressIp, Refusal, classes::leg};
 use crate::{
     node::PlacementNode,
-    problem::{Problem, ProblemKind},
+    problem::{PlacementProblem, ProblemKind},
 };
 
 /// How many nodes a message names.
 const NAMED: usize = 3;
 
-pub(super) fn not_an_address(object: &EgressIp, text: &str) -> Problem {
+pub(super) fn not_an_address(object: &EgressIp, text: &str) -> PlacementProblem {
     let message = format!(
         "egress IP: {text} for object EgressIP: {} is not a valid IP address",
         object.name
     );
-    let problem = Problem::new(ProblemKind::EgressAddress, message);
+    let problem = PlacementProblem::new(ProblemKind::EgressAddress, message);
     match text.split_once('/') {
         Some((address, _)) => problem.with_help(format!("write {address}, without a prefix")),
         None => problem.with_help("OVN-Kubernetes leaves out the whole object"),
     }
 }
 
-pub(super) fn conflict(text: &str, what: &str) -> Problem {
-    Problem::new(ProblemKind::EgressConflict, format!("{text} is {what}"))
+pub(super) fn conflict(text: &str, what: &str) -> PlacementProblem {
+    PlacementProblem::new(ProblemKind::EgressConflict, format!("{text} is {what}"))
         .with_help("OVN-Kubernetes refuses it with the event EgressIPConflict; take a free address of the network")
 }
 
-pub(super) fn used_twice(object: &EgressIp, text: &str, other: &str) -> Problem {
+pub(super) fn used_twice(object: &EgressIp, text: &str, other: &str) -> PlacementProblem {
     let message = if object.name == other {
         format!("{text} is there twice")
     } else {
         format!("{text} belongs to EgressIP `{other}` already")
     };
-    Problem::new(ProblemKind::EgressConflict, message)
+    PlacementProblem::new(ProblemKind::EgressConflict, message)
         .with_help("OVN-Kubernetes refuses the second one with the event UnsupportedRequest")
 }
 
@@ -62,13 +62,13 @@ pub(super) fn of_address(
     } else {
         could(Refusal::NotLabelled)
     };
-    // Where nothing is known of any network there is nothing to say.
     if plan.feasible.is_empty()
         && plan
             .refused
             .iter()
             .all(|(_, refusal)| *refusal == Refusal::NetworksUnknown)
     {
+        plan.problems.push(unknown(nodes, written));
         return;
     }
     let mut problems = Vec::new();
@@ -76,19 +76,19 @@ pub(super) fn of_address(
     match plan.feasible.as_slice() {
         [] if unlabelled.is_empty() && could(Refusal::NotReady).is_empty() => {
             problems.push(
-                Problem::new(
+                PlacementProblem::new(
                     ProblemKind::EgressNoNode,
                     format!("no node is in a network that contains {written}"),
                 )
                 .with_help("take an address of a network that nodes are in"),
             );
         }
-        [] if unlabelled.is_empty() => problems.push(Problem::new(
+        [] if unlabelled.is_empty() => problems.push(PlacementProblem::new(
             ProblemKind::EgressNoNode,
             format!("no node that could host {written} is ready"),
         )),
         [] => problems.push(
-            Problem::new(
+            PlacementProblem::new(
                 ProblemKind::EgressUnlabelled,
                 format!("no node that could host {written} is labelled {EGRESS_ASSIGNABLE}"),
             )
@@ -103,7 +103,7 @@ pub(super) fn of_address(
                     "there are more addresses than nodes: EgressIP `{name}` cannot place {written}, for a node hosts one address of an \
                      EgressIP"
                 );
-                let problem = Problem::new(ProblemKind::EgressUnplaced, message);
+                let problem = PlacementProblem::new(ProblemKind::EgressUnplaced, message);
                 problems.push(match proposal {
                     Some(_) if !unlabelled.is_empty() => {
                         problem.with_help(format!("label more: {}", named(&unlabelled)))
@@ -112,7 +112,7 @@ pub(super) fn of_address(
                 });
             } else if plan.greedy.is_none() {
                 problems.push(
-                    Problem::new(
+                    PlacementProblem::new(
                         ProblemKind::EgressGreedy,
                         format!("OVN-Kubernetes would not place {written}, though there is a placement of all addresses"),
                     )
@@ -127,6 +127,18 @@ pub(super) fn of_address(
     plan.problems = problems;
 }
 
+/// Nobody can say whether a node fits.
+fn unknown(nodes: &[PlacementNode], written: &str) -> PlacementProblem {
+    if nodes.is_empty() {
+        let message = format!("no node can host {written}: there are no nodes");
+        return PlacementProblem::new(ProblemKind::EgressUnknown, message)
+            .with_help("add the documents of the nodes, or `--nodes` with `oc get nodes -o yaml`");
+    }
+    let message = format!("whether a node can host {written} is unknown: no network of any node is known");
+    PlacementProblem::new(ProblemKind::EgressUnknown, message)
+        .with_help("add networks and addresses to the documents, or `--nodes` with `oc get nodes -o yaml`")
+}
+
 /// What can be said of the nodes that can host an address.
 fn few_hosts(
     nodes: &[PlacementNode],
@@ -134,12 +146,12 @@ fn few_hosts(
     written: &str,
     feasible: &[u32],
     unlabelled: &[&str],
-) -> Vec<Problem> {
+) -> Vec<PlacementProblem> {
     let mut problems = Vec::new();
     if let [only] = feasible
         && let Some(node) = nodes.get(*only as usize)
     {
-        let problem = Problem::new(
+        let problem = PlacementProblem::new(
             ProblemKind::EgressSingleNode,
             format!(
                 "only `{}` can host {written}: without it the address is gone",
@@ -155,7 +167,7 @@ fn few_hosts(
     let remote = |node: &u32| nodes.get(*node as usize).is_some_and(|node| node.remote_site.is_some());
     if context.timeout.is_none() && feasible.iter().all(remote) {
         problems.push(
-                    Problem::new(
+                    PlacementProblem::new(
                         ProblemKind::EgressRemoteOnly,
                         format!("only nodes of remote sites can host {written}, and a node that does not answer within a second loses it"),
                     )
@@ -174,12 +186,12 @@ pub(super) fn beside(
     egress: &[EgressIp],
     plans: &[AddressPlan],
     labelled: &[bool],
-) -> Vec<(Option<usize>, Problem)> {
+) -> Vec<(Option<usize>, PlacementProblem)> {
     let mut problems = Vec::new();
     for (number, object) in egress.iter().enumerate().filter(|(_, object)| object.all_namespaces) {
         problems.push((
             Some(number),
-            Problem::new(
+            PlacementProblem::new(
                 ProblemKind::EgressAllNamespaces,
                 format!(
                     "EgressIP `{}` is for the pods of every namespace: its namespaceSelector is empty",
@@ -200,7 +212,7 @@ pub(super) fn beside(
             );
             problems.push((
                 None,
-                Problem::new(ProblemKind::EgressUselessLabel, message).with_help("remove the label"),
+                PlacementProblem::new(ProblemKind::EgressUselessLabel, message).with_help("remove the label"),
             ));
         }
     }
@@ -208,8 +220,8 @@ pub(super) fn beside(
 }
 
 /// The set of nodes to label may not be the smallest.
-pub(super) fn unsure(size: usize) -> Problem {
-    Problem::new(
+pub(super) fn unsure(size: usize) -> PlacementProblem {
+    PlacementProblem::new(
         ProblemKind::EgressLabelSearch,
         format!("the set of {size} nodes to label may not be the smallest: the search was cut short"),
     )

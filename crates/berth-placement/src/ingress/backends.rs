@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, net::IpAddr, ops::Range};
 use super::{IngressAnswer, IngressContext, IngressController, NAMED, Ports, host_ports};
 use crate::{
     node::PlacementNode,
-    problem::{Problem, ProblemKind},
+    problem::{PlacementProblem, ProblemKind},
 };
 
 /// Where routers say whether they take connections.
@@ -44,7 +44,7 @@ pub fn check_backends(
     controller: &IngressController,
     answer: &IngressAnswer,
     context: &IngressContext,
-) -> Vec<(Range<usize>, Problem)> {
+) -> Vec<(Range<usize>, PlacementProblem)> {
     let Some(ports) = host_ports(controller, context) else {
         return Vec::new();
     };
@@ -78,7 +78,7 @@ pub fn stray_backends(
     controllers: &[IngressController],
     answers: &[IngressAnswer],
     context: &IngressContext,
-) -> Vec<(Range<usize>, Problem)> {
+) -> Vec<(Range<usize>, PlacementProblem)> {
     let ports: BTreeSet<u16> = controllers
         .iter()
         .filter_map(|controller| host_ports(controller, context))
@@ -128,7 +128,7 @@ fn members(
     nodes: &[PlacementNode],
     usable: &[&PlacementNode],
     backend: &Backend,
-    problems: &mut Vec<(Range<usize>, Problem)>,
+    problems: &mut Vec<(Range<usize>, PlacementProblem)>,
 ) {
     let served: BTreeSet<IpAddr> = backend.servers.iter().filter_map(|server| server.address).collect();
     let missing: Vec<&str> = usable
@@ -169,7 +169,7 @@ fn members(
 }
 
 /// Without the router's own answer connections go to nodes without a router.
-fn health(backend: &Backend, ports: Ports, problems: &mut Vec<(Range<usize>, Problem)>) {
+fn health(backend: &Backend, ports: Ports, problems: &mut Vec<(Range<usize>, PlacementProblem)>) {
     let checks = |server: &Target| {
         (server.check || backend.check) && server.check_port.or(backend.check_port) == Some(ports.stats)
     };
@@ -193,8 +193,8 @@ fn health(backend: &Backend, ports: Ports, problems: &mut Vec<(Range<usize>, Pro
     problems.push((backend.at.clone(), problem(message, help)));
 }
 
-fn problem(message: String, help: impl Into<String>) -> Problem {
-    Problem::new(ProblemKind::IngressBackends, message).with_help(help)
+fn problem(message: String, help: impl Into<String>) -> PlacementProblem {
+    PlacementProblem::new(ProblemKind::IngressBackends, message).with_help(help)
 }
 
 /// Reads the sections. What is not known is skipped: `haproxy -c` is the judge of the rest.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use berth_labels::LabelSelector;
 use serde_json::{Value, json};
 
 use super::{IngressController, indices};
@@ -19,6 +20,8 @@ pub struct Rewrite {
     pub label: String,
     /// The nodes that get it, by their place in the input: those that the selector means.
     pub nodes: Vec<usize>,
+    /// Host names in the selector that no node has, each with the node that is called so in full.
+    pub whole_names: Vec<(String, String)>,
     /// The `LabelRule` that gives it.
     pub rule: Value,
     /// The controller with a selector that can be converted.
@@ -27,10 +30,44 @@ pub struct Rewrite {
 
 /// The nodes that a controller's selector means, were all operators allowed. `None` where it means nothing at all.
 pub fn meant_nodes(nodes: &[PlacementNode], controller: &IngressController) -> Option<Vec<usize>> {
-    let selector = controller.node_selector.as_ref()?.compile().ok()?;
+    selected(nodes, controller.node_selector.as_ref()?)
+}
+
+fn selected(nodes: &[PlacementNode], selector: &LabelSelector) -> Option<Vec<usize>> {
+    let selector = selector.compile().ok()?;
     Some(indices(nodes, |node| {
         selector.matches_with(|key| node.labels.get(key).map(String::as_str))
     }))
+}
+
+/// The label with the name of a node.
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// The selector with whole host names in the place of short ones that no node has, and what was replaced. A short name counts where
+/// exactly one node begins with it.
+fn whole_names(nodes: &[PlacementNode], selector: &LabelSelector) -> (LabelSelector, Vec<(String, String)>) {
+    let mut selector = selector.clone();
+    let mut replaced = Vec::new();
+    let named = selector.match_labels.iter_mut().filter(|(key, _)| *key == HOSTNAME);
+    let named = named.map(|(_, value)| value);
+    let listed = selector
+        .match_expressions
+        .iter_mut()
+        .filter(|item| item.key == HOSTNAME);
+    for value in named.chain(listed.flat_map(|item| &mut item.values)) {
+        if nodes.iter().any(|node| node.labels.get(HOSTNAME) == Some(value)) {
+            continue;
+        }
+        let mut called = nodes
+            .iter()
+            .filter_map(|node| node.labels.get(HOSTNAME))
+            .filter(|whole| whole.split_once('.').is_some_and(|(first, _)| first == value));
+        if let (Some(whole), None) = (called.next(), called.next()) {
+            replaced.push((value.clone(), whole.clone()));
+            value.clone_from(whole);
+        }
+    }
+    (selector, replaced)
 }
 
 /// Rewrites a controller whose selector cannot be converted. `document` is its manifest, `pools` says which pool each node is in.
@@ -42,8 +79,10 @@ pub fn rewrite(
     document: &Value,
     pools: &[Option<String>],
 ) -> Option<Rewrite> {
-    controller.node_selector.as_ref()?.to_map().err()?;
-    let meant = meant_nodes(nodes, controller)?;
+    let selector = controller.node_selector.as_ref()?;
+    selector.to_map().err()?;
+    let (selector, whole_names) = whole_names(nodes, selector);
+    let meant = selected(nodes, &selector)?;
     let label = format!("{HELPER_PREFIX}/{}", controller.name);
     let rule = label_rule(
         &format!("ingress-{}", controller.name),
@@ -61,6 +100,7 @@ pub fn rewrite(
         controller: controller.name.clone(),
         label,
         nodes: meant,
+        whole_names,
         rule,
         ingress_controller,
     })

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use berth_labels::{LabelSelector, LabelValue, Requirement, Selector};
 
 use super::{DEFAULT_CONTROLLER, IngressController};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::{PlacementProblem, ProblemKind};
 
 /// How many combinations of labels are looked at.
 const COMBINATIONS: usize = 20_000;
@@ -60,7 +60,7 @@ fn candidates(demands: &[(Key, Requirement)]) -> BTreeMap<&Key, Vec<Option<Strin
 }
 
 /// Whether two controllers serve the same routes.
-pub(super) fn overlap(first: &IngressController, second: &IngressController) -> Option<Problem> {
+pub(super) fn overlap(first: &IngressController, second: &IngressController) -> Option<PlacementProblem> {
     let (ours, theirs) = (demands(first)?, demands(second)?);
     let all: Vec<(Key, Requirement)> = ours.iter().chain(&theirs).cloned().collect();
     let together = candidates(&all).iter().all(|(key, values)| {
@@ -77,7 +77,7 @@ pub(super) fn overlap(first: &IngressController, second: &IngressController) -> 
         "ingress controllers `{}` and `{}` serve the same routes: nothing in their selectors keeps them apart",
         first.name, second.name
     );
-    let problem = Problem::new(ProblemKind::IngressOverlap, message);
+    let problem = PlacementProblem::new(ProblemKind::IngressOverlap, message);
     let (shard, default) = if first.name == DEFAULT_CONTROLLER {
         (second, first)
     } else {
@@ -93,7 +93,7 @@ pub(super) fn overlap(first: &IngressController, second: &IngressController) -> 
 }
 
 /// An example of a route that no controller serves.
-pub(super) fn unserved(controllers: &[IngressController]) -> Option<Problem> {
+pub(super) fn unserved(controllers: &[IngressController]) -> Option<PlacementProblem> {
     if controllers.is_empty() {
         return None;
     }
@@ -126,7 +126,7 @@ pub(super) fn unserved(controllers: &[IngressController]) -> Option<Problem> {
     })
 }
 
-fn describe(labels: &BTreeMap<&Key, Option<&str>>) -> Problem {
+fn describe(labels: &BTreeMap<&Key, Option<&str>>) -> PlacementProblem {
     let words: Vec<String> = labels
         .iter()
         .map(|((side, key), value)| {
@@ -140,7 +140,7 @@ fn describe(labels: &BTreeMap<&Key, Option<&str>>) -> Problem {
             }
         })
         .collect();
-    Problem::new(
+    PlacementProblem::new(
         ProblemKind::IngressUnserved,
         format!("no ingress controller serves a route with {}", words.join(" and ")),
     )

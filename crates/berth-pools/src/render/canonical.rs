@@ -1,15 +1,11 @@
-//! JSON in the one form that is hashed.
+//! JSON in one form, whose length is the size of an object.
 //!
 //! Keys are sorted here and not left to the order of `serde_json`'s maps: that order depends on a feature which any
-//! crate of a build can turn on, and a name that depends on the build would make every machine look outdated.
+//! crate of a build can turn on.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
-
-/// How many hex digits of the hash a name carries, as many as OpenShift's.
-const DIGITS: usize = 32;
 
 /// Compact JSON with the keys of every object in the order of their bytes.
 pub(super) fn write(json: &Value) -> String {
@@ -80,15 +76,6 @@ fn append_string(value: &str, text: &mut String) {
     text.push('"');
 }
 
-/// The part of a name that stands for the content.
-pub(super) fn hash(written: &str) -> String {
-    let mut digits = String::with_capacity(DIGITS);
-    for byte in Sha256::digest(written.as_bytes()).iter().take(DIGITS / 2) {
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -103,11 +90,6 @@ mod tests {
             write(&value),
             r#"{"a":{"Z":{},"é":"x\n\"\u0001"},"b":[1,-2.5,null,true]}"#
         );
-    }
-
-    #[test]
-    fn the_hash_is_the_beginning_of_sha256() {
-        assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223");
     }
 
     proptest! {

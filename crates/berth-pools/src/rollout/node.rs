@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde_json::Value;
-
-use super::timestamp::{Timestamp, TimestampError};
 
 /// Keys of the annotations through which controller and node daemon talk. They are OpenShift's.
 pub mod annotation {
@@ -92,13 +91,12 @@ pub enum NodeStateError {
         expected: &'static str,
     },
     /// The creation time cannot be read.
-    #[error("metadata.creationTimestamp of node {node} cannot be read")]
+    #[error("metadata.creationTimestamp of node {node} is not a time such as 2026-03-01T10:00:00Z: `{text}`")]
     Created {
         /// The node.
         node: String,
-        /// What is wrong with it.
-        #[source]
-        source: TimestampError,
+        /// What is there instead.
+        text: String,
     },
 }
 
@@ -337,8 +335,8 @@ fn created(node: &Value, name: &str) -> Result<Option<Timestamp>, NodeStateError
     let text = value
         .as_str()
         .ok_or_else(|| wrong_type(name, "metadata.creationTimestamp", "a time"))?;
-    text.parse().map(Some).map_err(|source| NodeStateError::Created {
+    text.parse().map(Some).map_err(|_| NodeStateError::Created {
         node: name.to_owned(),
-        source,
+        text: text.to_owned(),
     })
 }

@@ -26,6 +26,10 @@ struct Fleet {
     seed: u64,
 }
 
+/// After so many ticks nodes fail only because of their configs: with outages that never end, whether a fleet arrives in time
+/// would be a matter of luck.
+const OUTAGES_END: usize = 100;
+
 fn fleet(fates: impl Strategy<Value = Vec<Fate>>) -> impl Strategy<Value = Fleet> {
     (1u32..5, fates, any::<bool>(), any::<u64>()).prop_map(|(limit, fates, outages, seed)| Fleet {
         limit,
@@ -49,6 +53,7 @@ struct World {
     rollout: PoolRollout,
     fates: Vec<Fate>,
     outages: bool,
+    ticks: usize,
     random: u64,
     /// Nodes that got the present target.
     told: Vec<String>,
@@ -67,6 +72,7 @@ impl World {
             },
             fates: fleet.fates.clone(),
             outages: fleet.outages,
+            ticks: 0,
             random: fleet.seed,
             told: Vec::new(),
         }
@@ -105,6 +111,7 @@ impl World {
     fn tick(&mut self) -> RolloutPlan {
         let plan = plan_pool(&self.rollout);
         self.carry_out(&plan);
+        self.ticks += 1;
         for index in 0..self.rollout.nodes.len() {
             if self.chance(2) {
                 self.step(index);
@@ -149,7 +156,7 @@ impl World {
 
     fn step(&mut self, index: usize) {
         let (outage, comes_back, gives_up, tries_again) = (
-            self.outages && self.chance(40),
+            self.outages && self.ticks < OUTAGES_END && self.chance(40),
             self.chance(4),
             self.chance(4),
             self.chance(12),
@@ -202,7 +209,7 @@ fn set(node: &mut NodeState, key: &str, value: &str) {
 
 /// Long enough for every machine to move alone, with bad luck.
 fn patience(fleet: &Fleet) -> usize {
-    150 + fleet.fates.len() * 60
+    OUTAGES_END + 150 + fleet.fates.len() * 60
 }
 
 proptest! {

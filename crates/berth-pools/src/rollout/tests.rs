@@ -47,7 +47,7 @@ fn placed(mut node: NodeState, zone: &str, created: i64) -> NodeState {
         node.labels
             .insert("topology.kubernetes.io/zone".to_owned(), zone.to_owned());
     }
-    node.created = Some(Timestamp(created));
+    node.created = Some(jiff::Timestamp::from_second(created).unwrap());
     node
 }
 
@@ -163,7 +163,7 @@ fn nodes_as_kubectl_prints_them() {
     assert_eq!(node.name, "w1");
     assert_eq!(node.zone(), Some("a"));
     assert_eq!(node.current_config(), Some(OLD));
-    assert_eq!(node.created, Some(Timestamp(1_772_359_200)));
+    assert_eq!(node.created, "2026-03-01T10:00:00Z".parse().ok());
     assert!(node.unschedulable);
     assert_eq!(
         node.conditions,
@@ -202,7 +202,7 @@ fn what_is_no_node_is_refused() {
         ),
         (
             json!({"metadata": {"name": "w", "creationTimestamp": "today"}}),
-            "metadata.creationTimestamp of node w cannot be read",
+            "metadata.creationTimestamp of node w is not a time such as 2026-03-01T10:00:00Z: `today`",
         ),
     ] {
         assert_eq!(NodeState::from_json(&value).unwrap_err().to_string(), expected);

@@ -2,8 +2,10 @@
 
 use berth_store::Conflict;
 
+use berth_api::Version;
+
 use crate::{
-    configdocs::{BufferMode, LOCK_NAME, LOCK_SECONDS, Version},
+    configdocs::{BufferMode, LOCK_NAME, LOCK_SECONDS},
     error::Error,
 };
 

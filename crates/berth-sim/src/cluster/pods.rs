@@ -102,6 +102,7 @@ impl Cluster {
         options: &DeleteOptions,
         caller: &Caller,
     ) -> Result<(), Failure> {
+        let _alone = self.0.evictions.lock().await;
         let pod = self.get(hit, place)?;
         if !goes_freely(&pod) {
             self.spend_budget(place, &pod, options.dry_run)?;

@@ -17,7 +17,7 @@ use crate::{
     object::{
         as_map, condition, entry_map, has_finalizers, is_terminating, items, meta_mut, name, revision, text, uid,
     },
-    storage::{Change, Expect, Place},
+    storage::{Expect, Place, WriteRecord},
 };
 
 /// Signs for kubelets that ask for their client certificate.
@@ -27,7 +27,7 @@ const KUBELET_SIGNERS: [&str; 2] = [
 ];
 
 impl Cluster {
-    pub(super) fn react(&self, change: &Change) {
+    pub(super) fn react(&self, change: &WriteRecord) {
         match &*change.resource {
             "customresourcedefinitions.apiextensions.k8s.io" => {
                 if change.after.is_none() {

@@ -2,6 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
+use x509_parser::{certification_request::X509CertificationRequest, pem::parse_x509_pem, prelude::FromDer as _};
 
 use super::{Caller, Cluster};
 use crate::{
@@ -12,27 +13,17 @@ use crate::{
 
 /// The node that a certificate request is for.
 ///
-/// A kubelet asks for `CN=system:node:NAME` in the organization `system:nodes`. The name is found in the request itself
-/// without parsing all of it: it is the one text in there that begins so.
+/// A kubelet asks for `CN=system:node:NAME` in the organization `system:nodes`.
 pub(crate) fn requested_node(request: &Value) -> Option<String> {
     let user = text(request, &["spec", "username"]);
     if let Some(node) = user.strip_prefix(NODE_USER_PREFIX) {
         return Some(node.to_owned());
     }
     let pem = STANDARD.decode(text(request, &["spec", "request"])).ok()?;
-    let pem = String::from_utf8(pem).ok()?;
-    let body: String = pem
-        .lines()
-        .filter(|line| !line.starts_with("-----"))
-        .map(str::trim)
-        .collect();
-    let der = STANDARD.decode(body).ok()?;
-    let prefix = NODE_USER_PREFIX.as_bytes();
-    let start = der.windows(prefix.len()).position(|window| window == prefix)?;
-    // The byte before a short DER string is its length.
-    let length = usize::from(*der.get(start.checked_sub(1)?)?);
-    let whole = der.get(start..start.checked_add(length)?)?;
-    let node = std::str::from_utf8(whole.get(prefix.len()..)?).ok()?;
+    let (_, pem) = parse_x509_pem(&pem).ok()?;
+    let (_, parsed) = X509CertificationRequest::from_der(&pem.contents).ok()?;
+    let mut names = parsed.certification_request_info.subject.iter_common_name();
+    let node = names.next()?.as_str().ok()?.strip_prefix(NODE_USER_PREFIX)?;
     super::metadata::is_subdomain(node).then(|| node.to_owned())
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 
-use super::{Fleet, Phase, Step, steps::listed};
+use super::{Fleet, MachineStep, Phase, steps::listed};
 use crate::{
     access::Identity,
     cluster::{Caller, Target, WriteOptions, token_of},
@@ -42,10 +42,10 @@ impl Fleet {
                 }
                 self.register(index).await;
             }
-            Ok(None) => self.push(index, ASK_EVERY, Step::AskAgain),
+            Ok(None) => self.push(index, ASK_EVERY, MachineStep::AskAgain),
             Err(failure) => {
                 self.wait(index, &format!("certificate request: {failure}"));
-                self.push(index, ASK_EVERY, Step::AskAgain);
+                self.push(index, ASK_EVERY, MachineStep::AskAgain);
             }
         }
     }
@@ -57,12 +57,13 @@ impl Fleet {
         let found = match self.cluster.get(&hit, &place) {
             Ok(found) => found,
             Err(failure) if failure.code == 404 => {
+                let pem = certificate_request(name).map_err(|error| Failure::internal(error.to_string()))?;
                 let request = json!({
                     "apiVersion": "certificates.k8s.io/v1",
                     "kind": "CertificateSigningRequest",
                     "metadata": {"name": place.name},
                     "spec": {
-                        "request": STANDARD.encode(certificate_request(name)),
+                        "request": STANDARD.encode(pem),
                         "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
                         "usages": ["digital signature", "client auth"],
                     },
@@ -127,7 +128,7 @@ impl Fleet {
             }
             Err(failure) => {
                 self.wait(index, &format!("registration: {failure}"));
-                self.push(index, ASK_EVERY, Step::Started);
+                self.push(index, ASK_EVERY, MachineStep::Started);
             }
         }
     }
@@ -209,7 +210,7 @@ impl Fleet {
             .get(index)
             .is_some_and(|machine| matches!(machine.phase, Phase::Running | Phase::Draining));
         if beats {
-            self.push(index, BEAT_EVERY, Step::Beat);
+            self.push(index, BEAT_EVERY, MachineStep::Beat);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Fleet, Phase, Step};
+use super::{Fleet, MachineStep, Phase};
 use crate::{
     cluster::{DeleteOptions, Target, WriteOptions},
     failure::Failure,
@@ -53,7 +53,7 @@ impl Fleet {
         if let Some(machine) = self.machines.get_mut(index) {
             machine.life = machine.life.saturating_add(1);
         }
-        self.step(index, Step::Started).await;
+        self.step(index, MachineStep::Started).await;
         Ok(())
     }
 
@@ -68,14 +68,14 @@ impl Fleet {
         let jitter = u64::try_from(machine.habits.boot_jitter).unwrap_or(0);
         let late = i64::try_from(chance % jitter.saturating_add(1)).unwrap_or(0);
         let after = machine.habits.boot_seconds.saturating_add(late);
-        self.push(index, after, Step::Started);
+        self.push(index, after, MachineStep::Started);
     }
 
-    pub(super) async fn step(&mut self, index: usize, step: Step) {
+    pub(super) async fn step(&mut self, index: usize, step: MachineStep) {
         match step {
-            Step::Started => self.start_kubelet(index).await,
-            Step::AskAgain => self.ask(index).await,
-            Step::Beat => self.beat(index).await,
+            MachineStep::Started => self.start_kubelet(index).await,
+            MachineStep::AskAgain => self.ask(index).await,
+            MachineStep::Beat => self.beat(index).await,
         }
     }
 
@@ -105,7 +105,7 @@ impl Fleet {
             }
             Err(why) => {
                 self.wait(index, &format!("Ignition: {why}"));
-                self.push(index, FETCH_AGAIN_AFTER, Step::Started);
+                self.push(index, FETCH_AGAIN_AFTER, MachineStep::Started);
                 false
             }
         }

@@ -7,7 +7,7 @@ use super::{
     entries::{Entry, Manager, manageable, read_entries, reset, write_entries},
     last_applied,
     merge::{merged, without},
-    path::Step,
+    path::PathElement,
     set::FieldSet,
 };
 use crate::{failure::Failure, object::meta_mut, schema::Schema};
@@ -127,7 +127,7 @@ fn removable(gone: &FieldSet, held: &FieldSet) -> FieldSet {
     result
 }
 
-fn holds(held: &FieldSet, path: &[Step]) -> bool {
+fn holds(held: &FieldSet, path: &[PathElement]) -> bool {
     match path.split_first() {
         None => !held.is_empty(),
         Some((step, rest)) => held.below.get(step).is_some_and(|below| holds(below, rest)),
@@ -164,7 +164,7 @@ fn conflict(conflicts: &[(Manager, FieldSet)]) -> Failure {
             format!("conflict with \"{}\"{with} using {}", manager.name, manager.api_version)
         };
         for path in fields.paths() {
-            let path: String = path.iter().map(Step::to_string).collect();
+            let path: String = path.iter().map(PathElement::to_string).collect();
             causes.push(json!({"reason": "FieldManagerConflict", "message": who, "field": path}));
             lines.push(format!("{who}: {path}"));
             count = count.saturating_add(1);

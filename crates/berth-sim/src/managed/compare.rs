@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{path::Step, set::FieldSet};
+use super::{path::PathElement, set::FieldSet};
 use crate::schema::{ListKind, Schema};
 
 /// Whether a list or map is one value when it is applied.
@@ -19,8 +19,8 @@ pub(super) fn is_atomic(schema: Option<&Schema>, value: &Value) -> bool {
 }
 
 /// The steps to the items of a list that is merged. Of items with the same step the first counts.
-pub(super) fn list_steps<'a>(schema: Option<&Schema>, items: &'a [Value]) -> Vec<(Step, &'a Value)> {
-    let mut steps: Vec<(Step, &Value)> = Vec::with_capacity(items.len());
+pub(super) fn list_steps<'a>(schema: Option<&Schema>, items: &'a [Value]) -> Vec<(PathElement, &'a Value)> {
+    let mut steps: Vec<(PathElement, &Value)> = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let step = item_step(schema, index, item);
         if !steps.iter().any(|(seen, _)| *seen == step) {
@@ -31,40 +31,40 @@ pub(super) fn list_steps<'a>(schema: Option<&Schema>, items: &'a [Value]) -> Vec
 }
 
 /// The step to one item of a list.
-pub(super) fn item_step(schema: Option<&Schema>, index: usize, item: &Value) -> Step {
+pub(super) fn item_step(schema: Option<&Schema>, index: usize, item: &Value) -> PathElement {
     match schema.map(|schema| &schema.list) {
         Some(ListKind::Map(keys)) => {
             let item_schema = schema.and_then(|schema| schema.items.as_deref());
-            Step::key(keys, item, |key| item_schema?.field(key)?.default.clone())
+            PathElement::key(keys, item, |key| item_schema?.field(key)?.default.clone())
         }
-        Some(ListKind::Set) => Step::value(item),
-        _ => Step::Index(index),
+        Some(ListKind::Set) => PathElement::value(item),
+        _ => PathElement::Index(index),
     }
 }
 
 /// The schema below a step.
-pub(super) fn below<'a>(schema: Option<&'a Schema>, step: &Step) -> Option<&'a Schema> {
+pub(super) fn below<'a>(schema: Option<&'a Schema>, step: &PathElement) -> Option<&'a Schema> {
     let schema = schema?;
     match step {
-        Step::Field(name) => schema.field(name),
+        PathElement::Field(name) => schema.field(name),
         _ => schema.items.as_deref(),
     }
 }
 
 /// Whether the schema names the field itself, and is not a map of any keys.
-fn is_named(schema: Option<&Schema>, step: &Step) -> bool {
+fn is_named(schema: Option<&Schema>, step: &PathElement) -> bool {
     match (schema, step) {
-        (Some(schema), Step::Field(name)) => schema.properties.contains_key(name),
+        (Some(schema), PathElement::Field(name)) => schema.properties.contains_key(name),
         _ => false,
     }
 }
 
 /// The values directly below a value that is merged.
-fn children<'a>(schema: Option<&Schema>, value: Option<&'a Value>) -> Vec<(Step, &'a Value)> {
+fn children<'a>(schema: Option<&Schema>, value: Option<&'a Value>) -> Vec<(PathElement, &'a Value)> {
     match value {
         Some(Value::Object(map)) => map
             .iter()
-            .map(|(name, value)| (Step::Field(name.clone()), value))
+            .map(|(name, value)| (PathElement::Field(name.clone()), value))
             .collect(),
         Some(Value::Array(items)) => list_steps(schema, items),
         _ => Vec::new(),
@@ -124,7 +124,7 @@ fn walk(
     schema: Option<&Schema>,
     old: Option<&Value>,
     new: Option<&Value>,
-    path: &mut Vec<Step>,
+    path: &mut Vec<PathElement>,
     difference: &mut Difference,
 ) {
     match (old, new) {
@@ -142,8 +142,8 @@ fn walk(
         }
         return;
     }
-    let new_children: BTreeMap<Step, &Value> = children(schema, new).into_iter().collect();
-    let old_children: BTreeMap<Step, &Value> = children(schema, old).into_iter().collect();
+    let new_children: BTreeMap<PathElement, &Value> = children(schema, new).into_iter().collect();
+    let old_children: BTreeMap<PathElement, &Value> = children(schema, old).into_iter().collect();
     for (step, old_child) in &old_children {
         path.push(step.clone());
         walk(

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{compare::compare, path::Step, set::FieldSet};
+use super::{compare::compare, path::PathElement, set::FieldSet};
 use crate::{
     object::{as_map, meta_mut},
     schema::Schema,
@@ -146,11 +146,11 @@ pub(crate) fn manageable(object: &Value) -> Value {
 
 /// Paths that one subresource does not write: `status` for the object itself, everything else for `status`.
 pub(crate) fn reset(fields: &mut FieldSet, subresource: &str, has_status: bool) {
-    let status = Step::Field("status".to_owned());
+    let status = PathElement::Field("status".to_owned());
     if subresource == "status" {
         fields
             .below
-            .retain(|step, _| *step == status || *step == Step::Field("metadata".to_owned()));
+            .retain(|step, _| *step == status || *step == PathElement::Field("metadata".to_owned()));
     } else if has_status && subresource.is_empty() {
         fields.below.remove(&status);
     }

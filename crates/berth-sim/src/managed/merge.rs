@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     compare::{below, is_atomic, item_step},
-    path::Step,
+    path::PathElement,
     set::FieldSet,
 };
 use crate::schema::Schema;
@@ -18,7 +18,7 @@ pub(crate) fn merged(schema: Option<&Schema>, live: &Value, config: &Value) -> V
         (Value::Object(live), Value::Object(config)) => {
             let mut map = live.clone();
             for (name, value) in config {
-                let step = Step::Field(name.clone());
+                let step = PathElement::Field(name.clone());
                 let value = match live.get(name) {
                     Some(old) => merged(below(schema, &step), old, value),
                     None => value.clone(),
@@ -35,7 +35,7 @@ pub(crate) fn merged(schema: Option<&Schema>, live: &Value, config: &Value) -> V
 /// Items that both have stand in the order of the configuration. Items that only the object has come as early as that
 /// allows, before new ones of the configuration.
 fn merged_list(schema: Option<&Schema>, live: &[Value], config: &[Value]) -> Vec<Value> {
-    let steps = |items: &[Value]| -> Vec<Step> {
+    let steps = |items: &[Value]| -> Vec<PathElement> {
         items
             .iter()
             .enumerate()
@@ -92,7 +92,7 @@ pub(crate) fn without(schema: Option<&Schema>, value: &Value, gone: &FieldSet) -
         Value::Object(map) => {
             let mut kept = Map::new();
             for (name, child) in map {
-                let step = Step::Field(name.clone());
+                let step = PathElement::Field(name.clone());
                 let child = match gone.below.get(&step) {
                     Some(gone) => without(below(schema, &step), child, gone),
                     None => Some(child.clone()),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub(crate) enum PathElement {
     /// A field of a map.
     Field(String),
     /// The item of a list that has these values for its keys, as canonical JSON.
@@ -15,7 +15,7 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-impl Step {
+impl PathElement {
     /// The step to an item of a keyed list. Keys that are absent take their default, and without one they are left out.
     pub(crate) fn key(keys: &[String], item: &Value, default_of: impl Fn(&str) -> Option<Value>) -> Self {
         let map: Map<String, Value> = keys
@@ -62,7 +62,7 @@ fn canonical(json: &str) -> Option<String> {
 }
 
 /// The form in messages: `.spec.taints[key="a"].effect`.
-impl std::fmt::Display for Step {
+impl std::fmt::Display for PathElement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Field(name) => write!(f, ".{name}"),

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::path::Step;
+use super::path::PathElement;
 
 /// A set of paths. Each level says whether the path up to it is in the set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldSet {
     pub(crate) here: bool,
-    pub(crate) below: BTreeMap<Step, Self>,
+    pub(crate) below: BTreeMap<PathElement, Self>,
 }
 
 impl FieldSet {
@@ -18,7 +18,7 @@ impl FieldSet {
         !self.here && self.below.values().all(Self::is_empty)
     }
 
-    pub(crate) fn insert(&mut self, path: &[Step]) {
+    pub(crate) fn insert(&mut self, path: &[PathElement]) {
         match path.split_first() {
             None => self.here = true,
             Some((step, rest)) => self.below.entry(step.clone()).or_default().insert(rest),
@@ -79,13 +79,13 @@ impl FieldSet {
     }
 
     /// All paths, in order.
-    pub(crate) fn paths(&self) -> Vec<Vec<Step>> {
+    pub(crate) fn paths(&self) -> Vec<Vec<PathElement>> {
         let mut paths = Vec::new();
         self.collect(&mut Vec::new(), &mut paths);
         paths
     }
 
-    fn collect(&self, at: &mut Vec<Step>, into: &mut Vec<Vec<Step>>) {
+    fn collect(&self, at: &mut Vec<PathElement>, into: &mut Vec<Vec<PathElement>>) {
         if self.here {
             into.push(at.clone());
         }
@@ -121,9 +121,9 @@ impl FieldSet {
         let Some(map) = value.as_object() else {
             return Self::default();
         };
-        let below: BTreeMap<Step, Self> = map
+        let below: BTreeMap<PathElement, Self> = map
             .iter()
-            .filter_map(|(key, value)| Some((Step::from_wire(key)?, Self::read(value))))
+            .filter_map(|(key, value)| Some((PathElement::from_wire(key)?, Self::read(value))))
             .collect();
         Self {
             here: map.contains_key(".") || below.is_empty(),

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 /// A compiled path.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct JsonPath(Vec<Step>);
+pub(crate) struct JsonPath(Vec<Accessor>);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Step {
+enum Accessor {
     Field(String),
     Index(i64),
     All,
@@ -35,9 +35,9 @@ impl JsonPath {
                 let after = rest.strip_prefix('.').unwrap_or(rest);
                 let (name, after) = field(after);
                 if name == "*" {
-                    steps.push(Step::All);
+                    steps.push(Accessor::All);
                 } else if !name.is_empty() {
-                    steps.push(Step::Field(name));
+                    steps.push(Accessor::Field(name));
                 } else if !after.starts_with('[') && !after.is_empty() {
                     return None;
                 }
@@ -85,13 +85,13 @@ fn field(text: &str) -> (String, &str) {
     (name, "")
 }
 
-fn bracket(inside: &str) -> Option<Step> {
+fn bracket(inside: &str) -> Option<Accessor> {
     let inside = inside.trim();
     if inside == "*" {
-        return Some(Step::All);
+        return Some(Accessor::All);
     }
     if let Some(name) = unquoted(inside) {
-        return Some(Step::Field(name.to_owned()));
+        return Some(Accessor::Field(name.to_owned()));
     }
     if let Some(condition) = inside.strip_prefix("?(").and_then(|rest| rest.strip_suffix(')')) {
         let (left, equal, right) = match condition.split_once("!=") {
@@ -107,13 +107,13 @@ fn bracket(inside: &str) -> Option<Step> {
             Some(text) => Value::String(text.to_owned()),
             None => serde_json::from_str(right).ok()?,
         };
-        return Some(Step::Filter {
+        return Some(Accessor::Filter {
             path: path.split('.').map(str::to_owned).collect(),
             equal,
             value,
         });
     }
-    inside.parse().ok().map(Step::Index)
+    inside.parse().ok().map(Accessor::Index)
 }
 
 fn unquoted(text: &str) -> Option<&str> {
@@ -122,7 +122,7 @@ fn unquoted(text: &str) -> Option<&str> {
         .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
 }
 
-impl Step {
+impl Accessor {
     fn apply<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
         match self {
             Self::Field(name) => value.get(name).into_iter().collect(),

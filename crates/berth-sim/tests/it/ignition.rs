@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use berth_clock::Clock;
+use berth_ignition_server::{Access, Catalog, CatalogHandle, IgnitionService, NodeConfig};
 use berth_labels::{Flavour, Label, LabelSet};
 use berth_listen::{ListenOptions, Server};
-use berth_pools::{MachineConfig, Timestamp};
-use berth_server::{Access, Catalog, CatalogHandle, IgnitionService, NewToken, NodeConfig, TokenScope, TokenStore};
+use berth_pools::MachineConfig;
 use berth_sim::{Cluster, ClusterOptions, Disk, Fleet, Habits, IgnitionSource, Phase, SimulatedTime};
+use berth_tokens::{NewToken, TokenScope, TokenStore};
 use berth_units::{LABELS_PATH, LabelsFile};
 use serde_json::json;
 use tempfile::TempDir;
@@ -43,7 +45,7 @@ async fn a_machine_registers_with_the_labels_that_the_server_gave_it() {
     }
     let folder = TempDir::new().unwrap();
     let tokens = TokenStore::open(folder.path().join("tokens.json")).unwrap();
-    let now = Timestamp(1_772_359_200);
+    let now: jiff::Timestamp = "2026-03-01T10:00:00Z".parse().unwrap();
     let new = NewToken {
         scope: TokenScope::Node("w1".to_owned()),
         expires: None,
@@ -54,7 +56,7 @@ async fn a_machine_registers_with_the_labels_that_the_server_gave_it() {
     let service = IgnitionService::new(
         CatalogHandle::new(catalog.build().unwrap()),
         Access::Tokens(Arc::new(tokens)),
-        Arc::new(move || now),
+        Clock::stopped(now),
     );
     let listen = ListenOptions {
         plain: Some(loopback()),
@@ -66,7 +68,7 @@ async fn a_machine_registers_with_the_labels_that_the_server_gave_it() {
 
     let mut fleet = fleet(1);
     let known = BTreeMap::from([("w1".to_owned(), token.secret.reveal().to_owned())]);
-    fleet.fetch_from(IgnitionSource::new(address, known));
+    fleet.fetch_from(IgnitionSource::new(address, known).unwrap());
     for name in ["w1", "w2"] {
         fleet.add(name, Disk::image(), Habits::default());
         fleet.power_on(name).unwrap();

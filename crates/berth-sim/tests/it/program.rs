@@ -5,9 +5,9 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::Arc,
 };
 
+use berth_clock::Clock;
 use berth_sim::{ApiServer, Cluster, ClusterOptions, Identity, kubeconfig};
 use jiff::Timestamp;
 use tempfile::TempDir;
@@ -17,7 +17,7 @@ pub(crate) const NOW: &str = "2026-03-01T10:00:00Z";
 
 pub(crate) fn options() -> ClusterOptions {
     let now: Timestamp = NOW.parse().unwrap();
-    ClusterOptions::new(Arc::new(move || now), 7)
+    ClusterOptions::new(Clock::stopped(now), 7)
 }
 
 /// Where a test's cluster listens.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use berth_documents::{Diagnostic, Node};
+use berth_documents::{Diagnostic, Mapping, Node};
 
 use super::{Object, name_problem};
 use crate::{
@@ -89,9 +89,19 @@ fn written(object: &Object<'_>) -> Option<WrittenLabels> {
             .filter_map(|(key, node)| Some((key.as_str().to_owned(), node.as_str()?.to_owned())))
             .collect()
     };
+    let lists = |field: &str| -> BTreeMap<String, Vec<String>> {
+        let entries = status.get(field).and_then(Node::as_map);
+        let lists = entries.into_iter().flat_map(Mapping::iter);
+        lists
+            .filter_map(|(key, node)| {
+                let values = node.as_seq()?.iter().filter_map(Node::as_str);
+                Some((key.as_str().to_owned(), values.map(str::to_owned).collect()))
+            })
+            .collect()
+    };
     Some(WrittenLabels {
         last: labels("labels"),
-        earlier: labels("previousLabels"),
+        earlier: lists("earlierLabels"),
         removed: labels("removedLabels"),
     })
 }

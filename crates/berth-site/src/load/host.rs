@@ -1,13 +1,13 @@
 //! drydock's racks, host profiles and bare-metal nodes.
 
-use berth_documents::Diagnostic;
+use berth_documents::{Diagnostic, Node};
 use berth_labels::Flavour;
 
 use super::{Object, berth::reference, network};
 use crate::{
     fields::{Fields, Report},
     lints,
-    model::{BaremetalNode, HostData, HostProfile, Rack, Spanned},
+    model::{BaremetalNode, Declared, HostData, HostProfile, Rack, Spanned},
     names,
 };
 
@@ -15,23 +15,24 @@ pub(super) fn read_rack(object: &Object<'_>, report: &mut Report<'_>) -> Rack {
     let mut fields = Fields::open(object.body, "Rack", report);
     let clli = fields.open_field("location", report).string("clli", report);
     let mut metadata = fields.open_field("metadata", report);
-    let owner_data = metadata.labels("owner_data", false, report);
+    let (owner_data, unusable) = owner_data(&mut metadata, false, report);
     metadata.allow(&["tags"]);
     metadata.finish(report);
     let local_networks = fields.names("local_networks", report);
-    fields.allow(&["tor_switches"]);
+    fields.allow(&["tor_switches", "labels"]);
     fields.finish(report);
     Rack {
         name: object.name.clone(),
         clli,
         local_networks,
         owner_data,
+        unusable,
     }
 }
 
 pub(super) fn read_profile(object: &Object<'_>, report: &mut Report<'_>) -> HostProfile {
     let mut fields = Fields::open(object.body, "HostProfile", report);
-    let data = host_data(&mut fields, report);
+    let data = host_data(object, &mut fields, report);
     fields.finish(report);
     HostProfile {
         name: object.name.clone(),
@@ -41,7 +42,7 @@ pub(super) fn read_profile(object: &Object<'_>, report: &mut Report<'_>) -> Host
 
 pub(super) fn read_node(object: &Object<'_>, report: &mut Report<'_>) -> BaremetalNode {
     let mut fields = Fields::open(object.body, "BaremetalNode", report);
-    let data = host_data(&mut fields, report);
+    let data = host_data(object, &mut fields, report);
     let addressing = network::addressing(&mut fields, report);
     fields.finish(report);
     // Airship documents have labels but no annotations, so that both places are read.
@@ -70,7 +71,7 @@ pub(super) fn read_dynamic(object: &Object<'_>, report: &mut Report<'_>) -> Opti
 }
 
 /// A choice that a document's label or annotation says.
-fn one_of<T: Copy>(
+pub(super) fn one_of<T: Copy>(
     object: &Object<'_>,
     key: &str,
     allowed: &[(&str, T)],
@@ -89,18 +90,54 @@ fn one_of<T: Copy>(
     None
 }
 
-fn host_data(fields: &mut Fields<'_>, report: &mut Report<'_>) -> HostData {
+/// Whether a credential is written in the document itself, and neither inherited from another layer nor substituted.
+fn is_written(object: &Object<'_>, credential: &Node) -> bool {
+    const PATHS: [&str; 2] = [".oob.credential", "$.oob.credential"];
+    let root = object.document.root.span;
+    let inside = root.source == credential.span.source && (root.start..=root.end).contains(&credential.span.start);
+    let substitutions = object.document.root.at(&["metadata", "substitutions"]);
+    let mut destinations = substitutions
+        .and_then(Node::as_seq)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|substitution| substitution.get("dest"))
+        .flat_map(|dest| dest.as_seq().unwrap_or_else(|| std::slice::from_ref(dest)))
+        .filter_map(|dest| dest.get("path")?.as_str());
+    inside && !destinations.any(|path| PATHS.contains(&path))
+}
+
+/// Labels, and where Airship's rules hold what cannot be one: that concerns the nodes that use it.
+fn owner_data(metadata: &mut Fields<'_>, removals: bool, report: &mut Report<'_>) -> (Vec<Declared>, Vec<Diagnostic>) {
+    let before = report.diagnostics.len();
+    let labels = metadata.labels("owner_data", removals, report);
+    let found = report.diagnostics.iter().skip(before);
+    let unusable = found.filter(|found| {
+        let of_kubernetes = [&lints::INVALID_LABEL_KEY, &lints::INVALID_LABEL_VALUE];
+        report.airship && of_kubernetes.contains(&found.lint)
+    });
+    let unusable = unusable.cloned().collect();
+    (labels, unusable)
+}
+
+fn host_data(object: &Object<'_>, fields: &mut Fields<'_>, report: &mut Report<'_>) -> HostData {
     let profile = fields.name("host_profile", report);
     let hardware_profile = fields.name("hardware_profile", report);
     fields.allow(&["storage", "platform"]);
     let mut metadata = fields.open_field("metadata", report);
+    let (owner_data, unusable) = owner_data(&mut metadata, true, report);
     let data = HostData {
         profile,
         hardware_profile,
+        unusable,
         rack: metadata.name("rack", report),
         tags: metadata.strings("tags", report),
-        owner_data: metadata.labels("owner_data", true, report),
-        network: network::host_network(fields, &mut metadata, report),
+        owner_data,
+        network: network::host_network(
+            fields,
+            &mut metadata,
+            &|credential| is_written(object, credential),
+            report,
+        ),
     };
     metadata.finish(report);
     data

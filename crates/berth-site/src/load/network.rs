@@ -2,11 +2,12 @@
 
 use std::{net::IpAddr, str::FromStr};
 
-use berth_documents::{Diagnostic, Node};
+use berth_documents::{Diagnostic, Node, Severity};
 use ipnet::IpNet;
 
 use super::Object;
 use crate::{
+    bmc::BmcAddress,
     fields::{Fields, Report, string},
     lints,
     model::Spanned,
@@ -42,7 +43,7 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Network {
         .or_else(|| default.map(|route| route.gateway.clone()));
     let ranges = items(&mut fields, "ranges", report)
         .iter()
-        .filter_map(|item| range(item, report))
+        .filter_map(|item| report.beyond_airship(|report| range(item, report)))
         .collect();
     let mut dns = fields.open_field("dns", report);
     let dns_servers = match dns.get("servers") {
@@ -55,7 +56,7 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Network {
         name: object.name.clone(),
         cidr,
         gateway,
-        vlan: vlan(&mut fields, report),
+        vlan: report.beyond_airship(|report| vlan(&mut fields, report)),
         mtu: fields.int("mtu", report).and_then(|mtu| u16::try_from(mtu).ok()),
         routes,
         ranges,
@@ -67,7 +68,7 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Network {
                     .map(|one| Spanned::new(one.trim().to_owned(), text.span))
             })
             .filter(|text| !text.value.is_empty())
-            .filter_map(|text| parsed(&text, "an IP address", report))
+            .filter_map(|text| report.beyond_airship(|report| parsed(&text, "an IP address", report)))
             .collect(),
         dns_domain: dns.string("domain", report),
         routedomain: fields.string("routedomain", report),
@@ -124,15 +125,20 @@ pub(super) fn read_cluster(object: &Object<'_>, report: &mut Report<'_>) -> Clus
 }
 
 /// The part of a host profile or node that is about its network; `metadata` holds the boot card's address.
-pub(super) fn host_network(fields: &mut Fields<'_>, metadata: &mut Fields<'_>, report: &mut Report<'_>) -> HostNetwork {
+pub(super) fn host_network(
+    fields: &mut Fields<'_>,
+    metadata: &mut Fields<'_>,
+    credential_is_written: &dyn Fn(&Node) -> bool,
+    report: &mut Report<'_>,
+) -> HostNetwork {
     HostNetwork {
         primary: fields.name("primary_network", report),
         interfaces: interfaces(fields, report),
-        oob: oob(fields, report),
+        oob: oob(fields, credential_is_written, report),
         bmc: bmc(fields, report),
         boot_mac: metadata
             .string("boot_mac", report)
-            .and_then(|text| parsed(&text, "a MAC address", report)),
+            .and_then(|text| report.beyond_airship(|report| parsed(&text, "a MAC address", report))),
     }
 }
 
@@ -142,7 +148,9 @@ pub(super) fn addressing(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Ve
         .filter_map(|item| {
             let mut fields = Fields::open(Some(item), "addressing item", report);
             let (network, address) = (fields.name("network", report), fields.string("address", report));
-            fields.finish(report);
+            if !report.airship {
+                fields.finish(report);
+            }
             require(item, &["network", "address"], "this address", report);
             let address = address?;
             let value = match address.value.as_str() {
@@ -172,20 +180,32 @@ fn interfaces(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Vec<Interface
             name: Spanned::new(key.as_str().into(), key.span),
             mac: fields
                 .string("mac", report)
-                .and_then(|text| parsed(&text, "a MAC address", report)),
+                .and_then(|text| report.beyond_airship(|report| parsed(&text, "a MAC address", report))),
             networks: fields.names("networks", report),
             slaves: fields.strings("slaves", report),
         });
         fields.allow(&["device_link", "sriov"]);
-        fields.finish(report);
+        // Drydock takes further fields here, such as labels.
+        if !report.airship {
+            fields.finish(report);
+        }
     }
     interfaces
 }
 
-fn oob(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Oob {
+fn oob(fields: &mut Fields<'_>, credential_is_written: &dyn Fn(&Node) -> bool, report: &mut Report<'_>) -> Oob {
     let mut oob = fields.open_field("oob", report);
     if let Some(credential) = oob.get("credential") {
-        password(credential, "`oob.credential`", report);
+        if !report.airship {
+            password(credential, "`oob.credential`", report);
+        } else if credential_is_written(credential) {
+            // Drydock asks for it, so it has to be in the rendered document.
+            let message = "`oob.credential` holds a password in clear text";
+            let finding = Diagnostic::new(&lints::BMC_PASSWORD, credential.span, message)
+                .with_help("substitute it from an encrypted deckhand/Passphrase/v1 document")
+                .at_most(Severity::Warning);
+            report.push(finding);
+        }
     }
     // What else stands here depends on the type.
     Oob {
@@ -225,38 +245,20 @@ fn password(node: &Node, what: &str, report: &mut Report<'_>) {
     ));
 }
 
-/// The forms of address that `BareMetalHost` takes, each with or without `+http` or `+https`.
-const BMC_SCHEMES: &[&str] = &[
-    "idrac-redfish",
-    "idrac-virtualmedia",
-    "ilo5-redfish",
-    "ilo5-virtualmedia",
-    "ipmi",
-    "libvirt",
-    "redfish",
-    "redfish-uefihttp",
-    "redfish-virtualmedia",
-];
-
 fn check_bmc_address(address: &Spanned<String>, report: &mut Report<'_>) {
-    let Some((scheme, rest)) = address.value.split_once("://") else {
-        return;
-    };
-    let base = scheme.split_once('+').map_or(scheme, |(base, _)| base);
-    if !BMC_SCHEMES.contains(&base) {
-        let message = format!("`{scheme}` is not a way to reach a management controller");
-        report.push(
-            Diagnostic::new(&lints::INVALID_VALUE, address.span, message)
-                .with_help(format!("allowed: {}", BMC_SCHEMES.join(", "))),
-        );
-    }
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') {
-        let message = "the address of the management controller holds its credentials";
-        report.push(
-            Diagnostic::new(&lints::BMC_PASSWORD, address.span, message)
-                .with_help("put them in a Secret and write its name in `bmc.credentialsName`"),
-        );
+    match address.value.parse::<BmcAddress>() {
+        Err(error) => {
+            report
+                .push(Diagnostic::new(&lints::INVALID_VALUE, address.span, error.to_string()).with_help(error.help()));
+        }
+        Ok(read) if read.has_credentials() => {
+            let message = "the address of the management controller holds its credentials";
+            report.push(
+                Diagnostic::new(&lints::BMC_PASSWORD, address.span, message)
+                    .with_help("put them in a Secret and write its name in `bmc.credentialsName`"),
+            );
+        }
+        Ok(_) => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! Ingress controllers and egress addresses.
 
 use berth_documents::{Diagnostic, Node};
+use berth_labels::LabelSelector;
 use berth_placement::{IngressController, Ports, Publishing, Toleration};
 
 use super::{Object, network::items};
@@ -65,11 +66,8 @@ pub(super) fn read_ingress(object: &Object<'_>, report: &mut Report<'_>) -> Ingr
         node_selector,
         tolerations,
         publishing: publishing(&mut fields, report),
-        route_selector: fields.selector("routeSelector", report).ok().map(|found| found.value),
-        namespace_selector: fields
-            .selector("namespaceSelector", report)
-            .ok()
-            .map(|found| found.value),
+        route_selector: valid_selector(&mut fields, "routeSelector", report).map(|found| found.value),
+        namespace_selector: valid_selector(&mut fields, "namespaceSelector", report).map(|found| found.value),
     };
     fields.allow(OTHER_FIELDS);
     fields.finish(report);
@@ -83,6 +81,20 @@ pub(super) fn read_ingress(object: &Object<'_>, report: &mut Report<'_>) -> Ingr
         document,
         spans,
     }
+}
+
+/// A selector with operators and values that Kubernetes accepts; what is wrong with it is reported.
+fn valid_selector(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    report: &mut Report<'_>,
+) -> Option<Spanned<LabelSelector>> {
+    let selector = fields.selector(key, report).ok()?;
+    for error in selector.value.errors() {
+        let message = format!("`{key}` is invalid: {error}");
+        report.push(Diagnostic::new(&lints::INVALID_SELECTOR, selector.span, message));
+    }
+    Some(selector)
 }
 
 fn toleration(item: &Node, report: &mut Report<'_>) -> Toleration {
@@ -114,7 +126,13 @@ fn publishing(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<Publis
     let host_network = strategy.choice("type", TYPES, report);
     let mut host = strategy.open_field("hostNetwork", report);
     let mut port = |key: &'static str, default: u16| {
-        let port = host.int(key, report).and_then(|port| u16::try_from(port).ok());
+        let span = host.get(key).map(|node| node.span);
+        let written = host.int(key, report);
+        let port = written.and_then(|port| u16::try_from(port).ok());
+        if let (Some(written), None) = (written, port) {
+            let message = format!("`{key}` is {written} and must be between 0 and 65535");
+            report.push(Diagnostic::new(&lints::INVALID_VALUE, span, message));
+        }
         // The API leaves 0 to mean the default.
         port.filter(|port| *port != 0).unwrap_or(default)
     };
@@ -140,9 +158,9 @@ fn publishing(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<Publis
 pub(super) fn read_egress(object: &Object<'_>, report: &mut Report<'_>) -> EgressIpDocument {
     let mut fields = Fields::open(object.body, "EgressIP spec", report);
     let addresses = fields.strings("egressIPs", report);
-    let selector = fields.selector("namespaceSelector", report);
+    let selector = valid_selector(&mut fields, "namespaceSelector", report);
     // Which pods are meant does not change where an address can be.
-    let _ = fields.selector("podSelector", report);
+    let _ = valid_selector(&mut fields, "podSelector", report);
     fields.finish(report);
     for key in ["egressIPs", "namespaceSelector"] {
         if object.body.and_then(|body| body.get(key)).is_none_or(Node::is_null) {
@@ -154,7 +172,7 @@ pub(super) fn read_egress(object: &Object<'_>, report: &mut Report<'_>) -> Egres
     let status = object.document.root.at(&["status", "items"]).and_then(Node::as_seq);
     EgressIpDocument {
         name: object.name.clone(),
-        all_namespaces: matches!(&selector, SelectorField::Read(selector) if selector.value.is_empty()),
+        all_namespaces: selector.is_some_and(|selector| selector.value.is_empty()),
         status: status
             .into_iter()
             .flatten()

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use berth_documents::{Diagnostic, Node, Span};
 use berth_labels::{Inversion, InvertError, LabelKey, LabelSelector, LabelValue};
-use berth_pools::{MachineConfigError, PoolClass};
+use berth_pools::{BUILT_IN, ControllerConfig, MachineConfigError, OsImageStreams, PoolClass};
 use serde_json::json;
 
-use super::Object;
+use super::{Object, host::one_of};
 use crate::{
     configs::{check_alone, deepest},
     fields::{Fields, Report, SelectorField, label_list, string_map},
@@ -48,17 +48,41 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Pool {
         }
     };
     check_machine_config_selector(object, machine_config_selector.as_ref(), report);
+    let reserved_only = reserved_only(object, report);
     Pool {
         name: object.name.clone(),
         labels: labels(object, report),
         explicit,
+        reserved_only,
         node_selector,
         broken_selector: broken,
         implicit,
         machine_config_selector,
+        os_image_stream: object
+            .body
+            .and_then(|body| body.at(&["osImageStream", "name"]))
+            .and_then(Node::as_str)
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned),
         paused,
         max_unavailable,
     }
+}
+
+/// A built-in pool cannot be closed: OpenShift's own machines register in it, by flags of their units.
+fn reserved_only(object: &Object<'_>, report: &mut Report<'_>) -> bool {
+    let allowed = [("true", true), ("false", false)];
+    let Some(said) = one_of(object, names::RESERVED_ONLY, &allowed, report).filter(|said| said.value) else {
+        return false;
+    };
+    let name = object.name.value.as_ref();
+    if BUILT_IN.contains(&name) {
+        let message = format!("the built-in pool `{name}` cannot be reserved-only: any machine may register in it");
+        let help = format!("remove `{}`, or set it on a custom pool", names::RESERVED_ONLY);
+        report.push(Diagnostic::new(&lints::INVALID_VALUE, said.span, message).with_help(help));
+        return false;
+    }
+    true
 }
 
 fn empty_selector(span: Span, message: String) -> Diagnostic {
@@ -120,6 +144,21 @@ pub(super) fn read_kubelet_config(object: &Object<'_>, report: &mut Report<'_>) 
             None
         }
     }
+}
+
+pub(super) fn read_controller_config(object: &Object<'_>, report: &mut Report<'_>) -> Option<ControllerConfig> {
+    let wire = json!({
+        "metadata": {"annotations": annotations(object, report)},
+        "spec": object.body.map(Node::to_json),
+    });
+    let read = ControllerConfig::from_json(&wire);
+    read.map_err(|error| report.push(unreadable(object, &error))).ok()
+}
+
+pub(super) fn read_os_image_streams(object: &Object<'_>, report: &mut Report<'_>) -> Option<OsImageStreams> {
+    let wire = json!({"status": object.document.root.get("status").map(Node::to_json)});
+    let read = OsImageStreams::from_json(&wire);
+    read.map_err(|error| report.push(unreadable(object, &error))).ok()
 }
 
 fn unreadable(object: &Object<'_>, error: &MachineConfigError) -> Diagnostic {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use berth_documents::{Diagnostic, Span};
 use berth_labels::{Flavour, LabelValue, Route, routes};
-use regex::{Regex, RegexBuilder};
 
 use super::Object;
 use crate::{
@@ -12,21 +11,22 @@ use crate::{
     lints,
     load::has_errors,
     model::Spanned,
+    pattern::{Pattern, PatternBudget, PatternError},
     rule::{AtAdmission, ClliInput, Match, NameScope, Rule, RuleLabel, Table},
     suggest::nearest,
     template::{Filter, NodeFact, Template, Variable},
 };
 
-/// Bounds the memory of one compiled pattern; real patterns need a few kilobytes.
-const PATTERN_SIZE_LIMIT: usize = 1 << 20;
+/// How much of a pattern a message repeats.
+const SHOWN: usize = 200;
 
-pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<Rule> {
+pub(super) fn read(object: &Object<'_>, budget: &mut PatternBudget, report: &mut Report<'_>) -> Option<Rule> {
     let name = &object.name.value;
     let mut fields = Fields::open(object.body, "LabelRule spec", report);
     let priority = fields.int("priority", report).unwrap_or_default();
     let match_span = fields.get("match").map(|node| node.span);
     let errors_before = report.diagnostics.len();
-    let matching = read_match(&mut fields, report);
+    let matching = read_match(&mut fields, budget, report);
     let readable = matching.is_some();
     let matching = matching.unwrap_or_default();
     if readable && matching.is_empty() {
@@ -142,15 +142,11 @@ fn check_admission(rule: &Rule, report: &mut Report<'_>) {
 
 /// Reads `match`. With a criterion that cannot be read the rule would match more than its author wanted, so it then
 /// matches nothing.
-fn read_match(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<Match> {
+fn read_match(fields: &mut Fields<'_>, budget: &mut PatternBudget, report: &mut Report<'_>) -> Option<Match> {
     let mut fields = fields.open_field("match", report);
     let findings = report.diagnostics.len();
     let matching = Match {
-        patterns: fields
-            .strings("namePatterns", report)
-            .into_iter()
-            .filter_map(|pattern| read_pattern(&pattern, report))
-            .collect(),
+        patterns: read_patterns(&fields.strings("namePatterns", report), budget, report),
         scope: fields
             .choice(
                 "nameScope",
@@ -167,20 +163,30 @@ fn read_match(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Option<Match>
     (!broken).then_some(matching)
 }
 
-/// Compiles a pattern so that it matches whole names only. The pattern is compiled alone first: with unbalanced
-/// parentheses it could otherwise close the group around it.
-fn read_pattern(pattern: &Spanned<String>, report: &mut Report<'_>) -> Option<Spanned<Regex>> {
-    let compile = |text: &str| RegexBuilder::new(text).size_limit(PATTERN_SIZE_LIMIT).build();
-    match compile(&pattern.value).and_then(|_| compile(&format!(r"\A(?:{})\z", pattern.value))) {
-        Ok(regex) => Some(Spanned::new(regex, pattern.span)),
-        Err(error) => {
-            let reason = error.to_string();
-            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            let message = format!("`{}` is not a pattern: {reason}", pattern.value);
-            report.push(Diagnostic::new(&lints::INVALID_PATTERN, pattern.span, message));
-            None
+fn read_patterns(
+    texts: &[Spanned<String>],
+    budget: &mut PatternBudget,
+    report: &mut Report<'_>,
+) -> Vec<Spanned<Pattern>> {
+    let mut patterns = Vec::with_capacity(texts.len());
+    for text in texts {
+        match Pattern::new(&text.value, budget) {
+            Ok(pattern) => patterns.push(Spanned::new(pattern, text.span)),
+            Err(error) => {
+                let shown = match text.value.char_indices().nth(SHOWN) {
+                    Some((end, _)) => format!("{}...", text.value.get(..end).unwrap_or_default()),
+                    None => text.value.clone(),
+                };
+                let message = format!("`{shown}` is not a pattern: {error}");
+                report.push(Diagnostic::new(&lints::INVALID_PATTERN, text.span, message));
+                // With nothing left one finding for each rule is enough.
+                if error == PatternError::Total {
+                    break;
+                }
+            }
         }
     }
+    patterns
 }
 
 fn read_tables(fields: &mut Fields<'_>, report: &mut Report<'_>) -> BTreeMap<String, Table> {
@@ -316,7 +322,7 @@ fn check_capture(rule: &Rule, capture: &str, span: Span, report: &mut Report<'_>
     let patterns = &rule.matching.patterns;
     let lacking = patterns
         .iter()
-        .find(|pattern| !pattern.value.capture_names().flatten().any(|name| name == capture));
+        .find(|pattern| !pattern.value.capture_names().any(|name| name == capture));
     if lacking.is_none() && !patterns.is_empty() {
         return true;
     }
@@ -329,7 +335,7 @@ fn check_capture(rule: &Rule, capture: &str, span: Span, report: &mut Report<'_>
     };
     let known: Vec<&str> = patterns
         .iter()
-        .flat_map(|pattern| pattern.value.capture_names().flatten())
+        .flat_map(|pattern| pattern.value.capture_names())
         .collect();
     let help = match nearest(capture, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),

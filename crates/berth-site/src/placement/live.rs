@@ -87,9 +87,21 @@ pub(super) fn observed_networks(node: &mut PlacementNode, network: &ObservedNetw
     }
 }
 
-/// The taints of a live node.
+/// Taints that Kubernetes sets while a node is in some condition. They come and go, and say nothing about where pods belong.
+const CONDITIONS: [&str; 7] = [
+    "node.cloudprovider.kubernetes.io/uninitialized",
+    "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/memory-pressure",
+    "node.kubernetes.io/network-unavailable",
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/pid-pressure",
+    "node.kubernetes.io/unreachable",
+];
+
+/// The lasting taints of a live node.
 pub(super) fn observed_taints(live: &ObservedNode) -> Vec<Taint> {
-    let taints = live.taints.iter().map(|taint| Taint {
+    let lasting = live.taints.iter().filter(|taint| !CONDITIONS.contains(&&*taint.key));
+    let taints = lasting.map(|taint| Taint {
         key: taint.key.clone(),
         value: taint.value.clone(),
         effect: taint.effect.clone(),

@@ -1,12 +1,16 @@
-//! Which rules match a node: all patterns are tried in one pass over the name.
+//! Which rules match a node: many patterns are tried in one pass over the name.
 
-use regex::RegexSet;
+use regex_automata::{Input, PatternSet, meta::Regex};
 
 use super::small;
 use crate::{
     model::Site,
+    pattern,
     rule::{NameScope, NodeFacts},
 };
+
+/// With fewer patterns than this, to try them one by one takes less time than to compile a set.
+const WORTH_A_SET: usize = 4;
 
 /// A rule that matches a node, as far as name, rack and profile go.
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +32,10 @@ pub(super) struct PatternIndex {
     nameless: Vec<u32>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ScopeIndex {
-    set: RegexSet,
+    /// All patterns as one; nothing where there are too many for that.
+    set: Option<Regex>,
     /// Rule and pattern number behind each member of the set.
     members: Vec<(u32, usize)>,
 }
@@ -47,16 +52,14 @@ impl ScopeIndex {
         {
             for (pattern, regex) in rule.matching.patterns.iter().enumerate() {
                 members.push((small(number), pattern));
-                patterns.push(regex.value.as_str());
+                patterns.push(&regex.value);
             }
         }
-        // Each pattern compiled alone under a size limit when it was loaded. Together they may pass the set's limit, so
-        // it is raised with their number; a set that still cannot be built is split by trying one pattern at a time.
-        let limit = (1 << 20) * (patterns.len() + 1);
-        let set = regex::RegexSetBuilder::new(&patterns)
-            .size_limit(limit)
-            .build()
-            .unwrap_or_default();
+        let set = if patterns.len() < WORTH_A_SET {
+            None
+        } else {
+            pattern::compile_all(&patterns)
+        };
         Self { set, members }
     }
 
@@ -78,11 +81,12 @@ impl ScopeIndex {
                 });
             }
         };
-        if self.set.len() == self.members.len() {
-            self.set
-                .matches(text)
+        if let Some(set) = &self.set {
+            let mut matched = PatternSet::new(set.pattern_len());
+            set.which_overlapping_matches(&Input::new(text), &mut matched);
+            matched
                 .iter()
-                .filter_map(|index| self.members.get(index))
+                .filter_map(|index| self.members.get(index.as_usize()))
                 .for_each(|member| add(*member));
         } else {
             let pattern = |(rule, pattern): (u32, usize)| {
@@ -92,7 +96,7 @@ impl ScopeIndex {
             };
             self.members
                 .iter()
-                .filter(|member| pattern(**member).is_some_and(|pattern| pattern.value.is_match(text)))
+                .filter(|member| pattern(**member).is_some_and(|pattern| pattern.value.captures(text).is_some()))
                 .for_each(|member| add(*member));
         }
     }

@@ -69,7 +69,11 @@ impl Read {
             .cloned()
             .chain(check(&self.sources, &resolver, &resolver.resolve_all()));
         all.map(|finding| match finding.span {
-            Some(span) => format!("{} {}", finding.code(), self.sources.location(span).line),
+            Some(span) => format!(
+                "{} {}",
+                finding.code(),
+                self.sources.location(span).line().unwrap_or_default()
+            ),
             None => finding.code().to_owned(),
         })
         .collect()

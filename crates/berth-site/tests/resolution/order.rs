@@ -111,3 +111,46 @@ proptest! {
         prop_assert_eq!(answers(&documents, &sources), expected);
     }
 }
+
+/// Rules that need more patterns than a site may have together, and a plain one.
+fn too_many_patterns() -> Vec<String> {
+    let mut documents: Vec<String> = (0..30)
+        .map(|number| {
+            rule(
+                &format!("large-{number:02}"),
+                "{match: {namePatterns: ['(a{40}){99}']}, labels: {x: z}}",
+            )
+        })
+        .collect();
+    documents.push(rule("plain", "{match: {namePatterns: ['n.']}, labels: {a: b}}"));
+    documents.push(node("n1", "{}"));
+    documents
+}
+
+#[test]
+fn the_same_patterns_are_refused_in_any_order() {
+    let refused_of = |texts: &[String]| {
+        let mut sources = Sources::new();
+        let mut documents: Vec<Document> = Vec::new();
+        for (number, text) in texts.iter().enumerate() {
+            let id = sources.add(format!("{number}.yaml"), text.as_str());
+            documents.extend(berth_documents::parse(&sources, id).documents);
+        }
+        let (site, findings) = load(&sources, &documents);
+        assert_eq!(answers(&documents, &sources).concat().matches("a=b").count(), 1);
+        let places: Vec<_> = findings.iter().map(|finding| finding.span.unwrap().source).collect();
+        assert!(places.is_sorted(), "findings are in document order");
+        let rules: Vec<String> = site.rules.iter().map(|rule| rule.name.value.to_string()).collect();
+        (rules, findings.len())
+    };
+    let mut texts = too_many_patterns();
+    let (rules, refused) = refused_of(&texts);
+    assert_eq!((rules.len(), refused), (25, 6), "{rules:?}");
+    assert!(rules.contains(&"plain".to_owned()));
+    for by in [7, 16, 31] {
+        texts.rotate_left(by);
+        assert_eq!(refused_of(&texts), (rules.clone(), refused));
+    }
+    texts.reverse();
+    assert_eq!(refused_of(&texts), (rules, refused));
+}

@@ -288,3 +288,32 @@ fn a_record_of_owned_labels_that_cannot_be_read_is_said() {
         assert_eq!(read(&node).codes().len(), codes, "{text}");
     }
 }
+
+#[test]
+fn a_custom_pool_can_be_closed_and_a_built_in_one_cannot() {
+    let closed = |name: &str, value: &str| {
+        role_pool(name).replacen(
+            &format!("name: {name}"),
+            &format!("name: {name}, annotations: {{berth.dev/reserved-only: {value}}}"),
+            1,
+        )
+    };
+    let text = [
+        ("infra", "'true'"),
+        ("edge", "'false'"),
+        ("vault", "'yes'"),
+        ("worker", "'true'"),
+    ];
+    let site = read(&text.map(|(name, value)| closed(name, value)).concat());
+    let found: Vec<bool> = site.site.pools.iter().map(|pool| pool.reserved_only).collect();
+    assert_eq!(found, [true, false, false, false]);
+    let messages: Vec<&str> = site.findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "`berth.dev/reserved-only` cannot be `yes`",
+            "the built-in pool `worker` cannot be reserved-only: any machine may register in it",
+        ]
+    );
+    assert!(site.findings.iter().all(|finding| finding.code() == "invalid-value"));
+}

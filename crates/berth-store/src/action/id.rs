@@ -2,11 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// Crockford's alphabet: no letter that looks like another or like a digit.
-const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-/// Characters of a ULID.
-const LENGTH: usize = 26;
+use ulid::Ulid;
 
 /// The identifier of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,14 +16,9 @@ pub struct ActionIdError(pub String);
 impl ActionId {
     /// From the time in microseconds since 1970 and 80 random bits.
     pub fn new(now: i64, random: [u8; 10]) -> Self {
-        let milliseconds = u128::try_from(now / 1000).unwrap_or_default() & 0xffff_ffff_ffff;
         let random = random.iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte));
-        let bits = milliseconds << 80 | random;
-        let digit = |place: usize| {
-            let five = usize::try_from(bits >> (5 * (LENGTH - 1 - place)) & 31).unwrap_or_default();
-            char::from(ALPHABET.get(five).copied().unwrap_or(b'0'))
-        };
-        Self((0..LENGTH).map(digit).collect::<String>().into())
+        let id = Ulid::from_parts(u64::try_from(now / 1000).unwrap_or_default(), random);
+        Self(id.to_string().into())
     }
 
     /// The text.
@@ -47,16 +38,13 @@ impl FromStr for ActionId {
 
     /// Small letters are read like capitals.
     fn from_str(text: &str) -> Result<Self, ActionIdError> {
-        let upper = text.to_ascii_uppercase();
-        // 128 bits are 26 digits of five bits less two, so the first digit is small.
-        let fits = upper.len() == LENGTH
-            && upper.bytes().all(|byte| ALPHABET.contains(&byte))
-            && upper.bytes().next().is_some_and(|first| first <= b'7');
-        if fits {
-            Ok(Self(upper.into()))
-        } else {
-            Err(ActionIdError(text.to_owned()))
-        }
+        // The decoder also reads letters that look like digits, and drops bits beyond 128.
+        Ulid::from_string(text)
+            .map(|id| id.to_string())
+            .ok()
+            .filter(|canonical| canonical.eq_ignore_ascii_case(text))
+            .map(|canonical| Self(canonical.into()))
+            .ok_or_else(|| ActionIdError(text.to_owned()))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use sqlx::Row as _;
 
-use super::{super::Connection, rows::column};
-use crate::{check::Checker, error::Error};
+use super::super::Connection;
+use crate::{check::Checker, error::Error, rows::column};
 
 /// Each gives the identifiers of actions with which something is wrong, and this is what.
 const CHECKS: [(&str, &str); 3] = [

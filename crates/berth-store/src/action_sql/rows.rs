@@ -6,12 +6,8 @@ use super::super::DatabaseRow;
 use crate::{
     action::{Action, ActionId, ActionState, Counts, NewNote, Note, Origin, Subtask, SubtaskState},
     error::Error,
-    rows::{json, number},
+    rows::{column, json, number},
 };
-
-pub(super) fn column(error: sqlx::Error) -> Error {
-    Error::database("reading a column")(error)
-}
 
 pub(super) fn id(text: &str) -> Result<ActionId, Error> {
     text.parse().map_err(|error| Error::damaged(format!("{error}")))

@@ -24,9 +24,12 @@ macro_rules! update_actions {
 }
 
 mod checking;
+mod labels;
 mod rows;
 mod work;
 mod writes;
+
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -36,14 +39,15 @@ use super::{Backend, Connection};
 use crate::{
     action::{
         Action, ActionId, ActionPage, ActionValidation, AuditEntry, Begin, Claim, Command, Finished, Finishing,
-        NewAction, NewNote, Note, Origin, Subtask, SubtaskPage,
+        GivenLabels, LabelMemory, NewAction, NewNote, Note, Origin, Subtask, SubtaskPage,
     },
     action_store::ActionStore,
     error::Error,
-    rows::number,
+    rows::{column, number},
 };
 pub(super) use checking::check;
-use rows::{action_row, column, note_row, subtask_row};
+pub(super) use labels::gather as gather_labels;
+use rows::{action_row, note_row, subtask_row};
 
 /// About how many things notes are asked for at a time. Long lists of values take a database more than their share of time.
 const THINGS: usize = 100;
@@ -181,6 +185,19 @@ impl ActionStore for Backend {
         let finishing = work::finish(&mut transaction, results, now).await?;
         transaction.commit().await.map_err(Error::database(doing))?;
         Ok(finishing)
+    }
+
+    async fn given_labels(&self, node: Option<&str>) -> Result<BTreeMap<String, GivenLabels>, Error> {
+        let mut transaction = self.read("reading the labels that actions gave").await?;
+        labels::given(&mut transaction, node).await
+    }
+
+    async fn remember_labels(&self, node: &str, done: &LabelMemory) -> Result<(), Error> {
+        let doing = "remembering labels";
+        crate::names::check("the name of a node", node)?;
+        let mut transaction = self.write_actions(doing).await?;
+        labels::remember(&mut transaction, &[(node, done)]).await?;
+        transaction.commit().await.map_err(Error::database(doing))
     }
 
     async fn add_notes(&self, notes: &[NewNote], now: i64) -> Result<(), Error> {

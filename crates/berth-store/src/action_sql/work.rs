@@ -1,18 +1,19 @@
 //! The work on nodes: handing them out, and filing what came of them. Many at a time, in few statements.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _};
 
 use super::{
-    super::{BATCH, Connection, Db, OPEN_SUBTASKS},
-    rows::{action_row, column, id as read_id, small},
+    super::{BATCH, Connection, DatabaseRow, Db, OPEN_SUBTASKS},
+    labels::remember,
+    rows::{action_row, id as read_id, small},
 };
 use crate::{
     action::{ActionId, Claim, Finished, Finishing},
     error::Error,
-    rows::{json, number},
+    rows::{column, json, number},
 };
 
 /// Nodes of one action that stand one after the other and are claimed together: one statement for all of them.
@@ -133,14 +134,16 @@ pub(super) async fn finish(connection: &mut Connection, results: &[Finished], no
         taken: vec![false; results.len()],
         actions: Vec::new(),
     };
+    let mut nodes: BTreeMap<usize, String> = BTreeMap::new();
     for (id, results) in by_action {
         let (mut succeeded, mut failed) = (0_i64, 0_i64);
         for batch in results.chunks(BATCH) {
-            let kept = file(connection, id, batch, now).await.map_err(Error::database(doing))?;
+            let mut kept = file(connection, id, batch, now).await.map_err(Error::database(doing))?;
             for (place, result) in batch {
-                if !kept.contains(&(i64::from(result.ordinal), fence(result))) {
+                let Some(node) = kept.remove(&(i64::from(result.ordinal), fence(result))) else {
                     continue;
-                }
+                };
+                nodes.insert(*place, node);
                 if let Some(taken) = finishing.taken.get_mut(*place) {
                     *taken = true;
                 }
@@ -167,6 +170,11 @@ pub(super) async fn finish(connection: &mut Connection, results: &[Finished], no
         .map_err(Error::database(doing))?;
         finishing.actions.push(action_row(&row)?);
     }
+    let done = nodes.iter().filter_map(|(place, node)| {
+        let labels = &results.get(*place)?.labels;
+        (!labels.is_empty()).then_some((node.as_str(), labels))
+    });
+    remember(connection, &done.collect::<Vec<_>>()).await?;
     Ok(finishing)
 }
 
@@ -174,13 +182,13 @@ fn fence(result: &Finished) -> i64 {
     i64::try_from(result.fence).unwrap_or(i64::MAX)
 }
 
-/// Files results of one action in one statement, and gives the place and fence of those that were taken.
+/// Files results of one action in one statement, and gives the place, fence and node of those that were taken.
 async fn file(
     connection: &mut Connection,
     action: &ActionId,
     results: &[(usize, &Finished)],
     now: i64,
-) -> Result<HashSet<(i64, i64)>, sqlx::Error> {
+) -> Result<HashMap<(i64, i64), String>, sqlx::Error> {
     let mut query = QueryBuilder::<Db>::new("WITH result (ordinal, fence, state, outcome) AS (");
     query.push_values(results, |mut row, (_, result)| {
         row.push_bind(i64::from(result.ordinal))
@@ -195,8 +203,9 @@ async fn file(
     );
     query
         .push_bind(action.as_str())
-        .push(" RETURNING subtasks.ordinal, subtasks.fence");
+        .push(" RETURNING subtasks.ordinal, subtasks.fence, subtasks.node");
     // The text depends on how many results there are, so it is not worth keeping.
     let rows = query.build().persistent(false).fetch_all(connection).await?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+    let taken = |row: &DatabaseRow| Ok(((row.try_get(0)?, row.try_get(1)?), row.try_get(2)?));
+    rows.iter().map(taken).collect()
 }

@@ -5,11 +5,12 @@ use sqlx::{QueryBuilder, Row as _};
 use super::{
     super::{BATCH, Connection, Db},
     require,
-    rows::{column, id as read_id},
+    rows::id as read_id,
 };
 use crate::{
     action::{ActionId, ActionState, Begin, Command, NewAction, NewNote},
     error::{Conflict, Error},
+    rows::column,
 };
 
 /// Refuses an action while another one of its group is open.

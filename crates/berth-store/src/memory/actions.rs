@@ -12,7 +12,7 @@ use super::MemoryStore;
 use crate::{
     action::{
         Action, ActionId, ActionPage, ActionState, ActionValidation, AuditEntry, Begin, Claim, Command, Counts,
-        Finished, Finishing, NewAction, NewNote, Note, Subtask, SubtaskPage, SubtaskState,
+        Finished, Finishing, GivenLabels, LabelMemory, NewAction, NewNote, Note, Subtask, SubtaskPage, SubtaskState,
     },
     action_store::ActionStore,
     body,
@@ -27,6 +27,7 @@ pub(super) struct Actions {
     audit: Vec<AuditEntry>,
     notes: Vec<Note>,
     validations: Vec<ActionValidation>,
+    labels: BTreeMap<String, GivenLabels>,
 }
 
 #[derive(Debug)]
@@ -360,6 +361,8 @@ impl ActionStore for MemoryStore {
                 subtask.finished_at = Some(now);
                 *lease = None;
                 touched.insert(result.action.clone());
+                let node = subtask.node.clone();
+                result.labels.add_to(state.labels.entry(node).or_default());
             }
         }
         for id in touched {
@@ -369,6 +372,22 @@ impl ActionStore for MemoryStore {
             finishing.actions.push(kept.shown());
         }
         Ok(finishing)
+    }
+
+    async fn given_labels(&self, node: Option<&str>) -> Result<BTreeMap<String, GivenLabels>, Error> {
+        let state = self.actions_state();
+        let wanted = state
+            .labels
+            .iter()
+            .filter(|(name, labels)| node.is_none_or(|node| node == *name) && !labels.is_empty());
+        Ok(wanted.map(|(name, labels)| (name.clone(), labels.clone())).collect())
+    }
+
+    async fn remember_labels(&self, node: &str, done: &LabelMemory) -> Result<(), Error> {
+        names::check("the name of a node", node)?;
+        let mut state = self.actions_state();
+        done.add_to(state.labels.entry(node.to_owned()).or_default());
+        Ok(())
     }
 
     async fn add_notes(&self, notes: &[NewNote], now: i64) -> Result<(), Error> {

@@ -2,13 +2,21 @@
 
 use sqlx::{PgConnection, PgPool};
 
+use super::actions::gather_labels;
 use crate::error::Error;
 
 /// Servers that start together take the steps one after the other. The number says "Brth".
 const LOCK: i64 = 0x4272_7468;
 
 /// Each step leads from the version before to its own; a step never changes once it was released.
-const STEPS: [&str; 2] = [include_str!("0001.sql"), include_str!("0002.sql")];
+const STEPS: [&str; 3] = [
+    include_str!("0001.sql"),
+    include_str!("0002.sql"),
+    include_str!("0003.sql"),
+];
+
+/// The step after which the labels are gathered that actions gave nodes before it.
+const LABELS: i64 = 3;
 
 /// Takes the missing steps, all or none of them.
 pub(super) async fn migrate(pool: &PgPool) -> Result<(), Error> {
@@ -34,6 +42,9 @@ pub(super) async fn migrate(pool: &PgPool) -> Result<(), Error> {
             .execute(&mut *transaction)
             .await
             .map_err(Error::database(doing))?;
+        if version == LABELS {
+            gather_labels(&mut transaction).await.map_err(Error::database(doing))?;
+        }
     }
     transaction.commit().await.map_err(Error::database(doing))
 }

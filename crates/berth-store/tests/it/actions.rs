@@ -4,9 +4,11 @@ mod cases;
 mod model;
 mod together;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use berth_store::{ActionId, Claim, Database, Finished, MemoryStore, NewAction, Origin, PostgresStore, SqliteStore};
+use berth_store::{
+    ActionId, Begin, Claim, Database, Finished, LabelMemory, MemoryStore, NewAction, Origin, PostgresStore, SqliteStore,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -92,9 +94,51 @@ pub(super) fn result(claim: &Claim, success: bool) -> Finished {
         fence: claim.fence,
         success,
         outcome: outcome(claim),
+        labels: labels(claim, success),
+    }
+}
+
+/// One that went well settles its keys; one that did not may have given labels all the same.
+fn labels(claim: &Claim, success: bool) -> LabelMemory {
+    let fence = claim.fence.to_string();
+    let given = BTreeMap::from([
+        ("fence".to_owned(), fence.clone()),
+        (format!("key-{fence}"), String::new()),
+    ]);
+    let settled = given.keys().filter(|_| success).cloned();
+    LabelMemory {
+        settled: settled.chain((claim.fence > 2).then(|| "key-1".to_owned())).collect(),
+        given,
     }
 }
 
 fn outcome(claim: &Claim) -> Value {
     json!({"node": claim.node, "fence": claim.fence})
+}
+
+/// Actions as they were filed before labels were remembered beside outcomes.
+pub(super) async fn file_as_before(store: &dyn Database) {
+    let outcomes = [
+        json!({"set": {"role": "infra", "rack": "r1"}, "changed": {"tier": {"from": "1", "to": "2"}}}),
+        json!({"set": {}, "changed": {"rack": {"from": "r1", "to": "r2"}}, "removed": {"role": "infra"}}),
+        json!("no outcome of this program"),
+    ];
+    for (now, outcome) in (1_i64..).zip(outcomes) {
+        let new = action(now, &["a"]);
+        store.create_action(&new).await.unwrap();
+        store.begin_action(&new.id, &Begin::Run, now).await.unwrap();
+        let claims = store.claim("one", 1, now, now + 10).await.unwrap();
+        let finished = Finished {
+            outcome,
+            labels: LabelMemory::default(),
+            ..result(&claims[0], true)
+        };
+        store.finish(&[finished], now).await.unwrap();
+    }
+}
+
+/// What follows from them.
+pub(super) async fn is_gathered(store: &dyn Database) {
+    let given = store.given_labels(None).await.unwrap();
+    assert_eq!(json!(given), json!({"a": {"rack": ["r2"], "tier": ["2"]}}));
 }

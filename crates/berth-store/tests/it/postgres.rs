@@ -7,6 +7,7 @@ use serde_json::json;
 use sqlx::{Connection as _, PgConnection};
 
 use crate::{
+    actions::{file_as_before, is_gathered},
     fixture::{document, keys, secret},
     postgres_server,
 };
@@ -25,7 +26,23 @@ async fn a_newer_schema_is_refused_with_both_versions() {
     PostgresStore::connect(&url, SealingKeys::none()).await.unwrap();
     execute(&url, "INSERT INTO berth_schema VALUES (7)").await;
     let error = PostgresStore::connect(&url, SealingKeys::none()).await.unwrap_err();
-    assert!(matches!(error, Error::NewerSchema { found: 7, known: 2 }), "{error:?}");
+    assert!(matches!(error, Error::NewerSchema { found: 7, known: 3 }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_database_of_the_second_version_knows_which_labels_actions_gave() {
+    let Some(url) = postgres_server::database().await else {
+        return;
+    };
+    let store = PostgresStore::connect(&url, SealingKeys::none()).await.unwrap();
+    file_as_before(&store).await;
+    store.close().await;
+    execute(
+        &url,
+        "DROP TABLE node_labels; DELETE FROM berth_schema WHERE version = 3",
+    )
+    .await;
+    is_gathered(&PostgresStore::connect(&url, SealingKeys::none()).await.unwrap()).await;
 }
 
 #[tokio::test]

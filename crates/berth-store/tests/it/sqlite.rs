@@ -6,7 +6,10 @@ use berth_store::{Error, SealingKeys, SqliteStore, Store as _, Write, open};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
 
-use crate::fixture::{contents, document, keys, row, secret};
+use crate::{
+    actions::{file_as_before, is_gathered},
+    fixture::{contents, document, keys, row, secret},
+};
 
 async fn execute(path: &Path, sql: &str) {
     let mut connection = SqliteConnectOptions::new()
@@ -55,10 +58,10 @@ async fn a_newer_schema_is_refused_with_both_versions() {
     let error = SqliteStore::open(&path, SealingKeys::none()).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the database has schema version 99 and this program knows versions up to 2; \
+        "the database has schema version 99 and this program knows versions up to 3; \
          run a version of berth that knows 99, or restore a backup from before the upgrade"
     );
-    execute(&path, "PRAGMA user_version = 2").await;
+    execute(&path, "PRAGMA user_version = 3").await;
     SqliteStore::open(&path, SealingKeys::none()).await.unwrap();
 }
 
@@ -70,12 +73,23 @@ async fn a_file_of_the_first_version_gets_the_tables_of_actions() {
     execute(
         &path,
         "DROP TABLE subtasks; DROP TABLE action_audit; DROP TABLE action_validations; DROP TABLE notes; \
-         DROP TABLE actions; PRAGMA user_version = 1",
+         DROP TABLE actions; DROP TABLE node_labels; PRAGMA user_version = 1",
     )
     .await;
     let store = SqliteStore::open(&path, SealingKeys::none()).await.unwrap();
     assert_eq!(berth_store::ActionStore::open_actions(&store).await.unwrap(), []);
     assert_eq!(store.latest().await.unwrap(), 4);
+}
+
+#[tokio::test]
+async fn a_file_of_the_second_version_knows_which_labels_actions_gave() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("berth.db");
+    let store = SqliteStore::open(&path, SealingKeys::none()).await.unwrap();
+    file_as_before(&store).await;
+    store.close().await;
+    execute(&path, "DROP TABLE node_labels; PRAGMA user_version = 2").await;
+    is_gathered(&SqliteStore::open(&path, SealingKeys::none()).await.unwrap()).await;
 }
 
 #[tokio::test]

@@ -237,6 +237,14 @@ fn argument_lists_get_the_flag_once() {
     assert!(merge_argv(&["kubelet", "--config"], &set("a=b"), Flavour::Upstream).is_err());
 }
 
+/// Found by fuzzing: the flag went behind the `--`, where it is not a flag, and again with every run.
+#[test]
+fn a_script_in_which_flags_have_ended_gets_none() {
+    let argv = ["sh", "-c", "exec kubelet --v=2 --"];
+    let refused = merge_argv(&argv, &set("a=b"), Flavour::Upstream);
+    assert!(matches!(refused, Err(HookError::NotKubelet(_))), "{refused:?}");
+}
+
 fn env_like() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         Just("# note".to_owned()),

@@ -2,26 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use kube::api::PatchParams;
+use berth_nodes::{Pauses, Trouble};
+use berth_store::LabelMemory;
 
-use super::{ApplyError, NodeClient, Order, Pauses, Trouble};
-use crate::outcome::Outcome;
+use super::{ApplyError, NodeClient, Order};
+use crate::outcome::{Outcome, conflicts};
 use berth_decide::Refusal;
 
 impl NodeClient {
     /// Applies what the API server takes, and says what it does not take.
-    pub(super) async fn relabel_by_parts(&self, order: Order<'_>) -> Result<Outcome, ApplyError> {
-        let mut pauses = Pauses::new(order.patience, order.stop);
-        let mut outcome = self.by_parts(order, &self.params, &mut pauses).await?;
+    pub(super) async fn relabel_by_parts(
+        &self,
+        order: Order<'_>,
+        memory: &mut LabelMemory,
+    ) -> Result<Outcome, ApplyError> {
+        let mut pauses = order.pauses();
+        let mut outcome = self.by_parts(order, false, &mut pauses, memory).await?;
         let mut state = self.read_within(order.node, &mut pauses).await?;
         let rest = self.diff(&mut state, order).await?;
-        let told = Outcome::of(&rest, &state);
+        let (told, conflicting) = (Outcome::of(&rest, &state), conflicts(&rest));
         outcome.refused.extend(rest.refused);
         outcome.refused.sort_by(|one, other| one.key.cmp(&other.key));
         outcome.protected = told.protected;
         outcome.conflicts = told.conflicts;
         outcome.labels = Some(state.labels);
-        outcome.settle(rest.conflicts.iter().any(|conflict| conflict.declared.is_some()));
+        outcome.settle(conflicting);
         Ok(outcome)
     }
 
@@ -33,12 +38,9 @@ impl NodeClient {
         all: BTreeSet<String>,
         reason: &str,
     ) -> Result<Vec<Refusal>, ApplyError> {
-        let mut pauses = Pauses::new(order.patience, order.stop);
-        let tried = PatchParams {
-            dry_run: true,
-            ..self.params.clone()
-        };
-        let mut refused = self.by_parts(order, &tried, &mut pauses).await?.refused;
+        let mut unwritten = LabelMemory::default();
+        let tried = self.by_parts(order, true, &mut order.pauses(), &mut unwritten).await?;
+        let mut refused = tried.refused;
         if refused.is_empty() {
             refused.extend(all.into_iter().map(|key| Refusal {
                 key,
@@ -53,8 +55,9 @@ impl NodeClient {
     async fn by_parts(
         &self,
         order: Order<'_>,
-        params: &PatchParams,
+        dry_run: bool,
         pauses: &mut Pauses<'_>,
+        memory: &mut LabelMemory,
     ) -> Result<Outcome, ApplyError> {
         let node = order.node;
         let mut outcome = Outcome::default();
@@ -64,12 +67,12 @@ impl NodeClient {
         while let Some(keys) = parts.pop() {
             let mut state = self.read_within(node, pauses).await?;
             let part = self.diff(&mut state, order).await?.only(&state, &keys);
-            let Some(patch) = part.merge_patch(&state) else {
+            let Some(patch) = part.patch(&state) else {
                 continue;
             };
-            match self.wire.patch(node, params, &patch).await {
+            match self.nodes.patch_metadata(node, &patch, dry_run).await {
                 Ok(()) => outcome.add(&part, &state),
-                Err(error) => match Trouble::of(&error) {
+                Err(error) => match error.trouble() {
                     Trouble::Refused(reason) if keys.len() == 1 => {
                         outcome.refused.extend(keys.into_iter().map(|key| Refusal {
                             key,
@@ -78,6 +81,9 @@ impl NodeClient {
                     }
                     Trouble::Refused(_) => parts.extend(halves(keys)),
                     trouble => {
+                        if matches!(trouble, Trouble::Wait(..)) {
+                            memory.given.extend(part.written());
+                        }
                         self.endure(node, trouble, pauses).await?;
                         parts.push(keys);
                     }

@@ -6,25 +6,26 @@ use berth_store::{Action, Begin, SubtaskPage, SubtaskState};
 use serde::Deserialize as _;
 use tokio::task::JoinSet;
 
-use super::{Engine, Event, Whole};
+use super::{Engine, Event, NodeWork, Whole};
 use crate::{
     apply::ApplyError,
     submit::{ActionOptions, SubmitError},
 };
-use berth_decide::{NodeState, Requested};
+use berth_decide::{BerthDeclaration, NodeState, Requested};
 
 /// Up to so many nodes are read one by one; for more the list of all is cheaper.
-const READ_SINGLY: usize = 16;
+pub(crate) const READ_SINGLY: usize = 16;
 
-/// The labels that a node of an action is to carry.
-pub(super) fn requested(work: &serde_json::Value) -> Requested {
+/// The labels that a node of an action is to carry, and what documents put into its Berth.
+pub(super) fn asked(work: &serde_json::Value) -> (Requested, Option<BerthDeclaration>) {
     let labels = work.get("labels").and_then(serde_json::Value::as_object);
     let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-    labels
-        .into_iter()
-        .flatten()
-        .map(|(key, value)| (key.clone(), text(value)))
-        .collect()
+    let labels = labels.into_iter().flatten();
+    let declared = work.get("berth").map(BerthDeclaration::deserialize);
+    (
+        labels.map(|(key, value)| (key.clone(), text(value))).collect(),
+        declared.and_then(Result::ok),
+    )
 }
 
 pub(super) fn options(action: &serde_json::Value) -> ActionOptions {
@@ -44,8 +45,15 @@ pub(super) async fn begin(engine: &Engine, action: &Action) -> Result<HashMap<St
         (subtasks.await?, None)
     };
     let open = subtasks.iter().filter(|subtask| subtask.state == SubtaskState::Queued);
-    let work: Vec<(&str, Requested)> = open
-        .map(|subtask| (subtask.node.as_str(), requested(&subtask.work)))
+    let work: Vec<NodeWork<'_>> = open
+        .map(|subtask| {
+            let (requested, declared) = asked(&subtask.work);
+            NodeWork {
+                node: &subtask.node,
+                requested,
+                declared,
+            }
+        })
         .collect();
     let is_whole = listed.is_some();
     let mut known = match listed {
@@ -69,9 +77,9 @@ pub(super) async fn begin(engine: &Engine, action: &Action) -> Result<HashMap<St
     Ok(known)
 }
 
-async fn read_singly(engine: &Engine, work: &[(&str, Requested)]) -> Result<HashMap<String, NodeState>, ApplyError> {
+async fn read_singly(engine: &Engine, work: &[NodeWork<'_>]) -> Result<HashMap<String, NodeState>, ApplyError> {
     let mut reads = JoinSet::new();
-    for (node, _) in work {
+    for NodeWork { node, .. } in work {
         let (nodes, node) = (engine.nodes.clone(), (*node).to_owned());
         reads.spawn(async move { (nodes.read(&node).await, node) });
     }

@@ -1,10 +1,11 @@
 //! An action that would remove too much of what Berth owns is held, and says why.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use berth_decide::{LabelPolicy, NodeState, Requested, Strategy, label_diff};
+use berth_decide::{BerthDeclaration, LabelPolicy, NodeState, Requested, Strategy, label_diff};
 use berth_labels::Brake;
-use berth_site::WrittenLabels;
+use berth_resources::Berth;
+use berth_store::GivenLabels;
 
 use crate::apply::{ApplyError, NodeClient};
 
@@ -17,19 +18,49 @@ use crate::apply::{ApplyError, NodeClient};
 )]
 struct TooMany(Brake);
 
+/// What an action asks of one node.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeWork<'a> {
+    pub(crate) node: &'a str,
+    pub(crate) requested: Requested,
+    /// What documents put into its Berth.
+    pub(crate) declared: Option<BerthDeclaration>,
+}
+
 /// What an action asks of nodes, by its strategy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Whole<'a> {
-    pub(crate) work: &'a [(&'a str, Requested)],
+    pub(crate) work: &'a [NodeWork<'a>],
     pub(crate) strategy: Strategy,
+}
+
+/// What is remembered of earlier writes, by node: by the Berths of the cluster, and of actions.
+struct Remembered {
+    berths: HashMap<String, Berth>,
+    given: BTreeMap<String, GivenLabels>,
+}
+
+impl Remembered {
+    /// Whether Berth is known to have written a label.
+    fn has(&self, node: &str, key: &str, value: &str) -> bool {
+        let by_controllers = |berth: &Berth| {
+            let status = berth.status.as_ref()?;
+            let last = status.labels.get(key).is_some_and(|last| last == value);
+            let earlier = status.earlier_labels.get(key);
+            Some(last || earlier.is_some_and(|values| values.iter().any(|earlier| earlier == value)))
+        };
+        let given = self.given.get(node).and_then(|given| given.get(key));
+        given.is_some_and(|values| values.contains(value))
+            || self.berths.get(node).and_then(by_controllers).unwrap_or_default()
+    }
 }
 
 impl Whole<'_> {
     /// Whether so many labels would go, whoever set them, that it matters whose they are. `known` has the Nodes of the action.
     pub(crate) fn removes_many(&self, nodes: &NodeClient, known: &HashMap<String, NodeState>) -> bool {
-        let removals = self.work.iter().filter_map(|(node, requested)| {
-            let state = known.get(*node)?;
-            Some(removed(state, requested, self.strategy, nodes.policy()).len())
+        let removals = self.work.iter().filter_map(|work| {
+            let state = known.get(work.node)?;
+            Some(removed(state, &work.requested, self.strategy, nodes.policy()).len())
         });
         let at_most = Brake {
             removed: removals.sum(),
@@ -55,39 +86,41 @@ impl Whole<'_> {
             }
             Err(error) => return Err(error),
         };
+        let given = nodes.given().await?;
+        let remembered = Remembered { berths, given };
+        let removed = self.owned_removals(nodes.policy(), known, &remembered);
         let brake = Brake {
-            removed: self.owned_removals(nodes.policy(), known, &berths),
-            owned: owned(known, &berths),
-        };
-        // What would go is there, even if only its Node knows.
-        let brake = Brake {
-            owned: brake.owned.max(brake.removed),
-            ..brake
+            removed,
+            // What would go is there, even if only its Node knows.
+            owned: owned(known, &remembered).max(removed),
         };
         // The nodes of an action were named by a person.
         Ok(brake.holds_named().then(|| TooMany(brake).to_string()))
     }
 
-    /// Labels that would go and are Berth's by the word of the Berth or of the Node: whoever leaves something out must not
-    /// make the change look smaller.
+    /// Labels that would go and are Berth's by the word of whoever remembers it, or of the Node: whoever leaves something out
+    /// must not make the change look smaller.
     fn owned_removals(
         &self,
         policy: &LabelPolicy,
         known: &HashMap<String, NodeState>,
-        berths: &HashMap<String, WrittenLabels>,
+        remembered: &Remembered,
     ) -> usize {
-        let of_node = |(node, requested): &(&str, Requested)| {
-            let state = known.get(*node)?;
-            let written = berths.get(*node);
+        let nothing = GivenLabels::new();
+        let of_node = |work: &NodeWork<'_>| {
+            let state = known.get(work.node)?;
             let mut confirmed = state.clone();
-            confirmed.confirm(written);
-            let is_written = |key: &str| {
-                written.is_some_and(|written| written.last.contains_key(key) || written.earlier.contains_key(key))
-            };
-            let removed = removed(&confirmed, requested, self.strategy, policy);
+            if self.strategy != Strategy::Promenade {
+                confirmed.confirm(
+                    remembered.berths.get(work.node),
+                    work.declared.as_ref(),
+                    remembered.given.get(work.node).unwrap_or(&nothing),
+                );
+            }
+            let removed = removed(&confirmed, &work.requested, self.strategy, policy);
             let owned = removed
                 .into_iter()
-                .filter(|key| state.owned.contains_key(key) || is_written(key));
+                .filter(|(key, value)| state.owned.contains_key(key) || remembered.has(work.node, key, value));
             Some(owned.count())
         };
         self.work.iter().filter_map(of_node).sum()
@@ -95,24 +128,25 @@ impl Whole<'_> {
 }
 
 /// The labels of a Node that would go.
-fn removed(state: &NodeState, requested: &Requested, strategy: Strategy, policy: &LabelPolicy) -> Vec<String> {
+fn removed(
+    state: &NodeState,
+    requested: &Requested,
+    strategy: Strategy,
+    policy: &LabelPolicy,
+) -> Vec<(String, String)> {
     let diff = label_diff(state, requested, strategy, policy);
-    let there = diff.remove.into_iter().filter(|key| state.labels.contains_key(key));
-    there.collect()
+    let there = diff.remove.into_iter();
+    there
+        .filter_map(|key| state.labels.get_key_value(&key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
-/// How many labels of the cluster are Berth's. Where there are Berths they say it alone: what Nodes say could make any
-/// removal look small.
-fn owned(known: &HashMap<String, NodeState>, berths: &HashMap<String, WrittenLabels>) -> usize {
-    if berths.is_empty() {
-        return known.values().map(NodeState::owned_labels).sum();
-    }
+/// How many labels of the cluster are Berth's. What Nodes say does not count: it could make any removal look small.
+fn owned(known: &HashMap<String, NodeState>, remembered: &Remembered) -> usize {
     let of_node = |(node, state): (&String, &NodeState)| {
-        let written = berths.get(node)?;
-        let is_written = |(key, value): &(&String, &String)| {
-            written.last.get(*key) == Some(*value) || written.earlier.get(*key) == Some(*value)
-        };
-        Some(state.labels.iter().filter(is_written).count())
+        let labels = state.labels.iter();
+        labels.filter(|(key, value)| remembered.has(node, key, value)).count()
     };
-    known.iter().filter_map(of_node).sum()
+    known.iter().map(of_node).sum()
 }

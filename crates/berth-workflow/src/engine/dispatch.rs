@@ -7,7 +7,8 @@ use std::{
     time::Duration,
 };
 
-use berth_store::{Action, ActionId, ActionState, Claim, Finished};
+use berth_nodes::Patience;
+use berth_store::{Action, ActionId, ActionState, Claim, Finished, LabelMemory};
 use futures::FutureExt as _;
 use tokio::{
     sync::mpsc,
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Engine, Event, begin};
 use crate::{
-    apply::{ApplyError, NodeClient, Order, Patience},
+    apply::{ApplyError, NodeClient, Order},
     outcome::Outcome,
     submit::SubmitError,
 };
@@ -198,7 +199,7 @@ impl Open {
         let (engine, results) = (Arc::clone(engine), results.clone());
         engine.held.fetch_add(1, Ordering::AcqRel);
         workers.spawn(async move {
-            let Some(outcome) = work_while_held(&engine, &claim, known, &stop).await else {
+            let Some((outcome, labels)) = work_while_held(&engine, &claim, known, &stop).await else {
                 engine.held.fetch_sub(1, Ordering::AcqRel);
                 return;
             };
@@ -208,6 +209,7 @@ impl Open {
                 fence: claim.fence,
                 success: outcome.success,
                 outcome: serde_json::to_value(&outcome).unwrap_or_default(),
+                labels,
             };
             // Nobody takes it when the engine is gone, and then the node is tried again.
             let _ = results.send((finished, claim.node, outcome)).await;
@@ -222,15 +224,16 @@ async fn work_while_held(
     claim: &Claim,
     known: Option<NodeState>,
     stop: &CancellationToken,
-) -> Option<Outcome> {
-    let work = work(&engine.nodes, claim, known, engine.options.patience, stop);
+) -> Option<(Outcome, LabelMemory)> {
+    let work = work(&engine.held_nodes, claim, known, engine.options.patience, stop);
     tokio::select! {
         // It is looked at first, so that a process that was asleep does nothing more.
         biased;
         () = engine.lease.over() => None,
         // A fault of this program fails the node, and not the action.
-        outcome = AssertUnwindSafe(work).catch_unwind() => {
-            Some(outcome.unwrap_or_else(|_| Outcome::failed("an error in Berth itself; its log has more")))
+        done = AssertUnwindSafe(work).catch_unwind() => {
+            let fault = || Outcome::failed("an error in Berth itself; its log has more");
+            done.unwrap_or_else(|_| Some((fault(), LabelMemory::default())))
         }
     }
 }
@@ -241,21 +244,25 @@ async fn work(
     known: Option<NodeState>,
     patience: Patience,
     stop: &CancellationToken,
-) -> Outcome {
-    let requested = begin::requested(&claim.work);
+) -> Option<(Outcome, LabelMemory)> {
+    let (requested, declared) = begin::asked(&claim.work);
     let order = Order {
         node: &claim.node,
         requested: &requested,
         strategy: begin::options(&claim.options).strategy,
+        declared: declared.as_ref(),
+        again: claim.fence > 1,
         patience,
         stop: Some(stop),
     };
-    let failed = match nodes.relabel(order, known).await {
-        Ok(outcome) => return outcome,
+    let mut memory = LabelMemory::default();
+    let failed = match nodes.relabel(order, known, &mut memory).await {
+        Ok(outcome) => return Some((outcome, memory)),
+        Err(ApplyError::NotHeld { .. }) => return None,
         Err(ApplyError::GivenUp) => "the action was stopped while the Kubernetes API did not answer".to_owned(),
         Err(error) => error.to_string(),
     };
-    Outcome::failed(failed)
+    Some((Outcome::failed(failed), memory))
 }
 
 /// Waits a moment for the results of nodes that are worked on. When there are none, nobody waits.

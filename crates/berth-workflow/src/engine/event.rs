@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use berth_api::Lifecycle;
 use berth_store::{Action, Counts};
 use serde::{Serialize, Serializer};
 
@@ -22,7 +23,7 @@ pub enum Event {
         /// How it stands, in Airflow's word.
         state: &'static str,
         /// How it stands, in Shipyard's word.
-        lifecycle: String,
+        lifecycle: Lifecycle,
         /// How many nodes are not begun.
         queued: u64,
         /// How many are worked on.
@@ -65,7 +66,7 @@ impl Event {
             task_id: action.task_id.clone(),
             name: action.name.clone(),
             state: action.state.as_str(),
-            lifecycle: lifecycle(action.state.as_str()),
+            lifecycle: lifecycle(action.state),
             queued,
             running,
             succeeded,

@@ -37,9 +37,15 @@ impl Lease {
         self.until.send_replace(began + working);
     }
 
-    /// Whether nodes that were claimed may be worked on. Once this is over, another engine may have them.
+    /// How long nodes that were claimed may be worked on. Once this is over, another engine may have them.
+    pub(super) fn left(&self) -> Option<Duration> {
+        let left = self.until.borrow().saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Whether nodes that were claimed may be worked on.
     pub(super) fn is_held(&self) -> bool {
-        Instant::now() < *self.until.borrow()
+        self.left().is_some()
     }
 
     /// Returns when nodes that were claimed must not be worked on any more.

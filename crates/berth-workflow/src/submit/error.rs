@@ -1,8 +1,7 @@
 //! Why a request is refused, in the words of the services that Berth stands for.
 
-use berth_repository::ValidationMessage;
+use berth_api::{Message, PlainMessage, ValidationMessage};
 use berth_store::Conflict;
-use serde_json::Value;
 
 use crate::apply::ApplyError;
 
@@ -11,7 +10,7 @@ use crate::apply::ApplyError;
 #[non_exhaustive]
 pub enum SubmitError {
     /// There is no action of this name.
-    #[error("Unsupported Action: {0}")]
+    #[error("Unsupported Action: {}{}", .0, instead(.0))]
     UnsupportedAction(String),
     /// The nodes are not named as they should be.
     #[error(
@@ -32,7 +31,7 @@ pub enum SubmitError {
     NothingCommitted,
     /// Shipyard's own document is missing.
     #[error("InvalidConfigurationDocuments")]
-    NoDeploymentConfiguration(Value),
+    NoDeploymentConfiguration(Box<ValidationMessage>),
     /// No revision took part in a site action.
     #[error(
         "No revision of the configuration documents has taken part in a site action, so there is no deployed site whose \
@@ -63,6 +62,24 @@ pub enum SubmitError {
     /// The server is about to end.
     #[error("the work was interrupted")]
     Interrupted,
+}
+
+/// What to do instead of an action that Shipyard knows and Berth does not run.
+fn instead(name: &str) -> &'static str {
+    match name {
+        "deploy_site" | "update_site" | "update_software" => {
+            ". Berth relabels nodes and deploys nothing: run the action with the tool that deploys the site, and record it here \
+             with `berth site-action record`. To change labels, create the action update_labels"
+        }
+        "redeploy_server" => {
+            ". Berth installs no machines: redeploy the server with the tool that deploys the site. Its Node gets its labels again \
+             when it registers"
+        }
+        "test_site" => {
+            ". Berth runs no Helm tests; `berth doctor` and `berth plan` check what Berth is responsible for"
+        }
+        _ => "",
+    }
 }
 
 fn told(messages: &[ValidationMessage]) -> String {
@@ -126,10 +143,12 @@ impl SubmitError {
             Self::Cluster(error) => match error {
                 ApplyError::NotFound { .. } => "Node not found",
                 ApplyError::InvalidName { .. } | ApplyError::Refused(_) => "Invalid Input Error",
-                ApplyError::Conflict { .. } => "Conflict",
+                ApplyError::Conflict { .. } | ApplyError::Controllers { .. } => "Conflict",
+                ApplyError::Store(_) => "Database Error",
                 ApplyError::Forbidden { .. }
                 | ApplyError::BerthsForbidden { .. }
                 | ApplyError::Unavailable { .. }
+                | ApplyError::NotHeld { .. }
                 | ApplyError::GivenUp => "Kubernetes API Error",
             },
             Self::Interrupted => "Internal Server Error",
@@ -143,13 +162,19 @@ impl SubmitError {
     }
 
     /// The entries of the list of messages, where there is more to say than the description.
-    pub fn messages(&self) -> Vec<Value> {
+    pub fn messages(&self) -> Vec<Message> {
         match self {
-            Self::NoDeploymentConfiguration(message) => vec![message.clone()],
-            Self::Blocked(messages) => messages
-                .iter()
-                .map(|message| serde_json::to_value(message).unwrap_or_default())
-                .collect(),
+            Self::NoDeploymentConfiguration(message) => vec![Message::Finding((**message).clone())],
+            Self::Blocked(messages) => messages.iter().cloned().map(Message::Finding).collect(),
+            Self::UnknownNodes { names, .. } => {
+                let unknown = |name: &String| PlainMessage {
+                    message: format!("Unknown node: {name}"),
+                    error: true,
+                    name: Some(name.clone()),
+                    path: None,
+                };
+                names.iter().map(|name| Message::Plain(unknown(name))).collect()
+            }
             _ => Vec::new(),
         }
     }

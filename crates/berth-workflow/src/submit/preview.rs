@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use berth_api::MovesFrom;
 use berth_site::LabelChanges;
 use serde::Serialize;
 
 use super::{SubmitError, Workflow};
 use crate::{
-    apply::ApplyError,
-    engine::Whole,
+    apply::{ApplyError, Order},
+    engine::{NodeWork, READ_SINGLY, Whole},
     outcome::Outcome,
     request::{RelabelRequest, TaskRequest},
     site::{SiteSnapshot, Targets},
-    traffic::MovesFrom,
 };
-use berth_decide::{Requested, Strategy};
+use berth_decide::Strategy;
 
 /// What an action would do, node by node. Nothing is kept and nothing is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -76,13 +76,17 @@ impl Workflow {
     ) -> Result<Preview, SubmitError> {
         let strategy = strategy.unwrap_or(self.options.strategy);
         let mut live = self.nodes().list().await?;
-        let work: Vec<(&str, Requested)> = targets
+        let work: Vec<NodeWork<'_>> = targets
             .nodes
             .iter()
             .map(|(node, declaration)| {
                 let labels = declaration.labels.iter();
                 let requested = labels.map(|(key, value)| (key.clone(), Some(value.clone())));
-                (node.as_str(), requested.collect())
+                NodeWork {
+                    node,
+                    requested: requested.collect(),
+                    declared: Some(declaration.berth.clone()),
+                }
             })
             .collect();
         let change = Whole { work: &work, strategy };
@@ -91,9 +95,16 @@ impl Workflow {
         } else {
             None
         };
+        let many = work.len() > READ_SINGLY && strategy != Strategy::Promenade;
+        let berths = if many { Some(self.nodes().berths().await?) } else { None };
         let mut nodes = Vec::with_capacity(targets.nodes.len());
         let mut changes = BTreeMap::new();
-        for (node, requested) in &work {
+        for NodeWork {
+            node,
+            requested,
+            declared,
+        } in &work
+        {
             let outcome = match live.get_mut(*node) {
                 None => Outcome::failed(
                     ApplyError::NotFound {
@@ -102,8 +113,14 @@ impl Workflow {
                     .to_string(),
                 ),
                 Some(state) => {
-                    let order = self.nodes().order(node, requested, strategy);
-                    let diff = self.nodes().diff(state, order).await?;
+                    let order = Order {
+                        declared: declared.as_ref(),
+                        ..self.nodes().order(node, requested, strategy)
+                    };
+                    let diff = match &berths {
+                        Some(berths) => self.nodes().diff_beside(state, order, berths.get(*node)).await?,
+                        None => self.nodes().diff(state, order).await?,
+                    };
                     let change = LabelChanges {
                         set: diff
                             .set

@@ -24,7 +24,13 @@ fn berths(code: u16, answer: Value) -> Decide {
 fn remembering(names: &[String]) -> Decide {
     let items: Vec<Value> = names
         .iter()
-        .map(|name| json!({"metadata": {"name": name}, "status": {"labels": declared(name, "first")}}))
+        .map(|name| {
+            json!({
+                "metadata": {"name": name, "labels": {"berth.dev/reserved-by": "documents"}},
+                "spec": {},
+                "status": {"labels": declared(name, "first")},
+            })
+        })
         .collect();
     berths(200, json!({"metadata": {}, "items": items}))
 }
@@ -63,11 +69,22 @@ async fn begin(
     }
 }
 
-/// Ten of the nodes lose their labels.
+/// What controllers write along with labels.
+async fn controllers_note(client: &Client, names: &[String]) {
+    let nodes: Api<Node> = Api::all(client.clone());
+    for name in names {
+        let noted = serde_json::to_string(&declared(name, "first")).unwrap();
+        let patch = json!({"metadata": {"annotations": {"berth.dev/owned-labels": noted}}});
+        let patched = nodes.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await;
+        patched.unwrap();
+    }
+}
+
+/// Ten of the nodes lose their labels, by documents that their Berths do not follow yet.
 fn emptied(names: &[String], options: Value) -> NewAction {
     let mut action = new_action(&names[..10], "first", options);
     for (_, work) in &mut action.nodes {
-        *work = json!({"labels": {"node-role.kubernetes.io/infra": null}});
+        *work = json!({"labels": {"node-role.kubernetes.io/infra": null}, "berth": {"pool": "none"}});
     }
     action
 }
@@ -86,6 +103,7 @@ async fn what_a_kubelet_claims_does_not_make_a_removal_look_small() {
         let forged: BTreeMap<String, String> = (0..1000)
             .map(|number| (format!("forged-{number}"), "x".to_owned()))
             .collect();
+        controllers_note(&client, &names).await;
         let note = serde_json::to_string(&forged).unwrap();
         let patch = json!({"metadata": {"labels": forged, "annotations": {"berth.dev/owned-labels": note}}});
         let nodes: Api<Node> = Api::all(client);

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use berth_decide::{LabelPolicy, Strategy};
-use berth_store::SubtaskPage;
-use berth_workflow::{NodeClient, Patience};
+use berth_store::{MemoryStore, SubtaskPage};
+use berth_workflow::{NodeClient, Pace, Patience};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -190,6 +190,8 @@ fn answering(code: u16, refusal: Value) -> kube::Client {
         async move {
             let (code, body) = if request.method() == Method::PATCH {
                 (code, refusal)
+            } else if request.uri().path().contains("/berths") {
+                (404, json!("404 page not found"))
             } else {
                 let metadata = json!({"name": "node-000", "resourceVersion": "1", "uid": "1", "labels": {"a": "0"}});
                 (200, json!({"kind": "Node", "apiVersion": "v1", "metadata": metadata}))
@@ -207,8 +209,11 @@ fn answering(code: u16, refusal: Value) -> kube::Client {
 async fn one_node_is_answered_with_what_is_in_its_way() {
     let little = Patience {
         total: Duration::from_millis(20),
-        first_pause: Duration::from_millis(5),
-        longest_pause: Duration::from_millis(5),
+        pace: Pace {
+            first: Duration::from_millis(5),
+            longest: Duration::from_millis(5),
+        },
+        ..Patience::SHORT
     };
     for (code, message, answer, told) in [
         (
@@ -236,7 +241,7 @@ async fn one_node_is_answered_with_what_is_in_its_way() {
         ),
     ] {
         let client = answering(code, status(code, "Reason", message));
-        let nodes = NodeClient::new(client, LabelPolicy::default()).with_patience(little);
+        let nodes = NodeClient::new(client, LabelPolicy::default(), Arc::new(MemoryStore::new())).with_patience(little);
         let requested = [("a".to_owned(), Some("1".to_owned()))].into();
         let error = nodes.put("node-000", &requested, Strategy::Mirror, false).await;
         let error = error.unwrap_err();

@@ -1,9 +1,9 @@
 //! Admission policies of a real API server: one refuses keys, one refuses a Node.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use berth_decide::{LabelPolicy, Strategy};
-use berth_store::SubtaskPage;
+use berth_store::{MemoryStore, SubtaskPage};
 use berth_workflow::{ApplyError, NodeClient};
 use k8s_openapi::api::{
     admissionregistration::v1::{ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding},
@@ -152,7 +152,7 @@ pub(crate) async fn refused_by_policies(client: &kube::Client) {
 
 /// One node by itself, all or nothing: the key is named, no other one is, and nothing is written.
 async fn a_forbidden_key_is_named(client: &kube::Client, name: &str) {
-    let one = NodeClient::new(client.clone(), LabelPolicy::default());
+    let one = NodeClient::new(client.clone(), LabelPolicy::default(), Arc::new(MemoryStore::new()));
     let mut requested: berth_decide::Requested = declared(name, "by-hand")
         .into_iter()
         .map(|(key, value)| (key, Some(value)))

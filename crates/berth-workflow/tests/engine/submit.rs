@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use berth_api::MovesFrom;
 use berth_decide::Strategy;
 use berth_repository::{Configdocs, Repository, SiteRules, read_documents};
 use berth_store::{ActionState, ActionStore, Database, MemoryStore, Origin, Store, SubtaskPage, Write};
 use berth_workflow::{
-    Caller, DeploymentConfiguration, Engine, EngineOptions, MovesFrom, RelabelRequest, SubmitError, TaskRequest,
-    Workflow, WorkflowOptions,
+    Caller, DeploymentConfiguration, Engine, EngineOptions, RelabelRequest, SubmitError, TaskRequest, Workflow,
+    WorkflowOptions,
 };
 use serde_json::{Value, json};
 
@@ -80,7 +81,7 @@ impl Desk {
         let documents: Arc<dyn Store> = Arc::clone(&store) as Arc<dyn Store>;
         let actions: Arc<dyn ActionStore> = Arc::clone(&store) as Arc<dyn ActionStore>;
         let repository = Arc::new(Repository::new(documents));
-        let options = EngineOptions::new("desk", Arc::new(now));
+        let options = EngineOptions::new("desk", crate::world::clock());
         Self {
             configdocs: Arc::new(Configdocs::new(repository, Arc::new(SiteRules::default()))),
             engine: Arc::new(Engine::new(actions, client, options)),
@@ -256,8 +257,8 @@ async fn a_site_that_airship_deploys_needs_its_deployment_configuration() {
         );
         let schema = "shipyard/DeploymentConfiguration/v1";
         assert_eq!(
-            error.messages(),
-            [json!({
+            serde_json::to_value(error.messages()).unwrap(),
+            json!([{
                 "kind": "ValidationMessage",
                 "name": "DocumentNotFoundError",
                 "message": format!("Missing required document {schema}"),
@@ -269,7 +270,7 @@ async fn a_site_that_airship_deploys_needs_its_deployment_configuration() {
                     "The configuration documents must include a document with schema: {schema} and name: \
                      deployment-configuration"
                 ),
-            })]
+            }])
         );
     }
 }
@@ -427,7 +428,7 @@ async fn a_preview_says_what_would_move() {
     ] {
         let (client, _) = watched(cluster.client(), Some(decide));
         let actions: Arc<dyn ActionStore> = Arc::clone(&desk.store) as Arc<dyn ActionStore>;
-        let options = EngineOptions::new("desk", Arc::new(now));
+        let options = EngineOptions::new("desk", crate::world::clock());
         desk.engine = Arc::new(Engine::new(actions, client, options));
         let workflow = desk.workflow(WorkflowOptions::default());
         let preview = workflow.preview_action(&request(&["node-000"])).await.unwrap();

@@ -1,8 +1,10 @@
 //! Dry runs that begin with what carries traffic in the cluster, on the embedded API and on a real one.
 
+use berth_api::MovesFrom;
 use berth_decide::Strategy;
+use berth_store::LabelMemory;
 use berth_testing::{ControlPlane, Identity};
-use berth_workflow::{MovesFrom, WorkflowOptions};
+use berth_workflow::WorkflowOptions;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
@@ -131,6 +133,13 @@ async fn a_preview_begins_with_what_the_cluster_shows(
     desk.tag(revision, "committed").await;
     desk.tag(revision, "site-action-success").await;
     let workflow = desk.workflow(WorkflowOptions::default());
+    let given = LabelMemory {
+        given: [("k8s.ovn.org/egress-assignable".to_owned(), String::new())].into(),
+        ..LabelMemory::default()
+    };
+    for name in ["node-000", "node-001"] {
+        workflow.store().remember_labels(name, &given).await.unwrap();
+    }
     let mirror = |node: &str| {
         let mut request = request(&[node]);
         request.strategy = Some(Strategy::Mirror);

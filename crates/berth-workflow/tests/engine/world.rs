@@ -10,11 +10,12 @@ use std::{
     time::Duration,
 };
 
+use berth_clock::Clock;
 use berth_sim::{ApiServer, Cluster, ClusterOptions};
 use berth_store::{
     Action, ActionId, ActionState, ActionStore, NewAction, Origin, SealingKeys, SqliteStore, SubtaskPage,
 };
-use berth_workflow::{Engine, EngineOptions, Event, Patience};
+use berth_workflow::{Engine, EngineOptions, Event, Pace, Patience};
 use futures::{StreamExt as _, TryStreamExt as _};
 use http::{Method, Request, Response, StatusCode};
 use jiff::Timestamp;
@@ -42,6 +43,8 @@ pub(crate) enum Fault {
     LoseRequest,
     /// It is not answered.
     Hang,
+    /// It is carried out, and not answered.
+    HangAfter,
 }
 
 /// Decides the fault of a request, by its node and what it sends.
@@ -134,6 +137,10 @@ pub(crate) fn watched(client: Client, decide: Option<Decide>) -> (Client, Arc<Wa
                 // Wakes who waits for it.
                 eye.requests.send_modify(|_| ());
             }
+            if matches!(fault, Some(Fault::HangAfter)) {
+                let _hanging = Hanging::new(&eye);
+                std::future::pending::<()>().await;
+            }
             if matches!(fault, Some(Fault::LoseAnswer)) {
                 return Err(tower::BoxError::from(lost()));
             }
@@ -152,7 +159,7 @@ pub(crate) struct Embedded {
 
 impl Embedded {
     pub(crate) async fn start() -> Self {
-        let cluster = Cluster::new(ClusterOptions::new(Arc::new(Timestamp::now), 1));
+        let cluster = Cluster::new(ClusterOptions::new(Clock::system(), 1));
         let server = ApiServer::start(cluster.clone(), SocketAddr::from(([127, 0, 0, 1], 0)))
             .await
             .unwrap();
@@ -235,9 +242,14 @@ static TIME: AtomicI64 = AtomicI64::new(0);
 
 /// Real time, which leases need, and never the same twice.
 pub(crate) fn now() -> i64 {
-    let now = Timestamp::now().as_microsecond();
+    let now = Clock::system().microseconds();
     TIME.fetch_max(now, Ordering::Relaxed);
     TIME.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The same as a clock.
+pub(crate) fn clock() -> Clock {
+    Clock::new(|| Timestamp::from_microsecond(now()).unwrap())
 }
 
 pub(crate) fn new_action(names: &[String], round: &str, options: Value) -> NewAction {
@@ -298,10 +310,13 @@ pub(crate) fn options(owner: &str) -> EngineOptions {
         poll: Duration::from_millis(50),
         patience: Patience {
             total: LONG,
-            first_pause: Duration::from_millis(5),
-            longest_pause: Duration::from_millis(200),
+            pace: Pace {
+                first: Duration::from_millis(5),
+                longest: Duration::from_millis(200),
+            },
+            controllers: LONG,
         },
-        ..EngineOptions::new(owner, Arc::new(now))
+        ..EngineOptions::new(owner, clock())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Counts, networks, VIPs and validations of a cluster.
+//! How many hosts a cluster has, and where they are.
 
 use std::net::IpAddr;
 
@@ -9,22 +9,22 @@ use ipnet::IpNet;
 use super::{
     CheckOptions, Findings,
     ignition::pool_file,
-    model::{ClusterView, HostView, Hub, Kind, Text, name},
+    model::{ClusterView, HostView, Hub, Kind, name},
+    networks,
     placement::default_replicas,
+    platform,
     validations::service_list,
 };
-use crate::{
-    lints,
-    target::{DETECTS_REMOTE, USER_MANAGED_LB},
-};
+use crate::{lints, target::DETECTS_REMOTE};
+
+/// The first release that is installed with four or five machines of the control plane.
+const LARGE_CONTROL_PLANE: Release = Release { major: 4, minor: 18 };
 
 pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findings) {
     for cluster in &hub.clusters {
-        counts(hub, cluster, findings);
-        networks(hub, cluster, findings);
-        families(cluster, release(cluster, options), findings);
-        vips(hub, cluster, findings);
-        load_balancer(hub, cluster, release(cluster, options), findings);
+        counts(hub, cluster, release(cluster, options), findings);
+        networks::check(hub, cluster, release(cluster, options), findings);
+        platform::check(cluster, findings);
         hosts(hub, cluster, release(cluster, options), findings);
     }
 }
@@ -33,13 +33,14 @@ pub(super) fn release(cluster: &ClusterView<'_>, options: &CheckOptions) -> Opti
     options.release.or(cluster.release)
 }
 
-fn counts(hub: &Hub<'_>, cluster: &ClusterView<'_>, findings: &mut Findings) {
+fn counts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, findings: &mut Findings) {
     let at_first = || hub.hosts_of(cluster.name).filter(|host| !host.later);
     let count = |role: &str| at_first().filter(|host| host.role() == role).count();
     let total = at_first().count();
-    if total == 0 {
+    if total == 0 || cluster.is_hosted() {
         return;
     }
+    cluster_type(cluster, count("master"), count("arbiter"), findings);
     if let Some(requirements) = cluster.requirements {
         for (field, role) in [
             ("controlPlaneAgents", "master"),
@@ -61,7 +62,7 @@ fn counts(hub: &Hub<'_>, cluster: &ClusterView<'_>, findings: &mut Findings) {
         }
     }
     let (masters, arbiters) = (count("master"), count("arbiter"));
-    let possible = matches!((masters, arbiters), (1 | 3..=5, 0) | (2, 1..));
+    let possible = is_control_plane(masters, arbiters);
     if cluster.kind != Kind::Raw {
         let written = hub
             .hosts_of(cluster.name)
@@ -96,251 +97,56 @@ fn counts(hub: &Hub<'_>, cluster: &ClusterView<'_>, findings: &mut Findings) {
         None if cluster.kind == Kind::Raw => return,
         None => (masters as u64, arbiters as u64),
     };
-    if !matches!((masters, arbiters), (1 | 3..=5, 0) | (2, 1..)) {
-        let node = cluster.requirements.and_then(|it| it.get("controlPlaneAgents"));
+    let small = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let (masters, arbiters) = (small(masters), small(arbiters));
+    let node = cluster.requirements.and_then(|it| it.get("controlPlaneAgents"));
+    let span = node.map_or(cluster.span, |node| node.span);
+    // Two machines that fence each other need no arbiter.
+    let fenced = masters == 2 && hub.hosts_of(cluster.name).filter(|host| host.is_fenced).count() == 2;
+    if !is_control_plane(masters, arbiters) && !fenced {
         findings.add(
             &lints::COUNTS,
-            node.map_or(cluster.span, |node| node.span),
-            format!("a control plane of {masters}: the service takes 1, 3, 4 or 5, or 2 with an arbiter"),
+            span,
+            format!("a control plane of {masters} is not supported: use 1, 3, 4 or 5 machines, or 2 with an arbiter or fencing"),
+        );
+    }
+    if masters > 3 && release.is_some_and(|release| release < LARGE_CONTROL_PLANE) {
+        findings.add(
+            &lints::COUNTS,
+            span,
+            format!(
+                "a control plane of {masters} is supported from {LARGE_CONTROL_PLANE} on; before, use 1 or 3 machines"
+            ),
         );
     }
 }
 
-fn parse_cidr(text: Text<'_>, findings: &mut Findings) -> Option<IpNet> {
-    let Ok(net) = text.text.parse::<IpNet>() else {
+/// The sizes of a control plane that the service installs.
+fn is_control_plane(masters: usize, arbiters: usize) -> bool {
+    matches!((masters, arbiters), (1 | 3..=5, 0) | (2..=5, 1..))
+}
+
+/// What the type of a `ClusterInstance` says about its nodes.
+fn cluster_type(cluster: &ClusterView<'_>, masters: usize, arbiters: usize, findings: &mut Findings) {
+    let kind = cluster.cluster_type;
+    let name = kind.map_or("", |kind| kind.text);
+    let span = kind.map_or(cluster.span, |kind| kind.span);
+    if cluster.kind == Kind::Instance && masters == 0 {
+        findings.add(&lints::COUNTS, span, "at least 1 control-plane agent is required");
+    }
+    if name == "SNO" && masters > 1 {
         findings.add(
-            &lints::NETWORK,
-            text.span,
-            format!("{} is not a valid network CIDR", text.text),
+            &lints::COUNTS,
+            span,
+            format!("cluster type SNO must have exactly 1 control-plane agent, and there are {masters}"),
         );
-        return None;
-    };
-    if net.trunc() != net {
+    }
+    if cluster.kind == Kind::Instance && arbiters > 0 && name != "HighlyAvailableArbiter" {
         findings.add_with_help(
-            &lints::NETWORK,
-            text.span,
-            format!("{} is not a valid network CIDR", text.text),
-            &format!("the network is {}", net.trunc()),
-        );
-    }
-    Some(net)
-}
-
-fn networks(hub: &Hub<'_>, cluster: &ClusterView<'_>, findings: &mut Findings) {
-    let mut all: Vec<(IpNet, Text<'_>)> = Vec::new();
-    let hosts = hub.hosts_of(cluster.name).count();
-    let machine_bits = match (hosts, cluster.user_lb) {
-        (1, _) => 1,
-        (_, Some(_)) => 2,
-        _ => 4,
-    };
-    let groups = [
-        (&cluster.machine, machine_bits, "machine"),
-        (&cluster.services, 7, "service"),
-        (&cluster.pods.iter().map(|(text, _)| *text).collect(), 7, "cluster"),
-    ];
-    for (texts, bits, what) in groups {
-        for text in texts {
-            let Some(net) = parse_cidr(*text, findings) else {
-                continue;
-            };
-            if net.prefix_len() > net.max_prefix_len().saturating_sub(bits) || net.prefix_len() == 0 {
-                findings.add(
-                    &lints::NETWORK,
-                    text.span,
-                    format!(
-                        "a {what} network of /{} has no room: at most /{}",
-                        net.prefix_len(),
-                        net.max_prefix_len() - bits
-                    ),
-                );
-            }
-            if let Some((other, _)) = all
-                .iter()
-                .find(|(other, _)| other.contains(&net) || net.contains(other))
-            {
-                findings.add(&lints::NETWORK, text.span, format!("CIDRS {other} and {net} overlap"));
-            }
-            all.push((net, *text));
-        }
-    }
-    for (text, host_prefix) in &cluster.pods {
-        let (Ok(net), Some(prefix)) = (text.text.parse::<IpNet>(), host_prefix) else {
-            continue;
-        };
-        if *prefix > i64::from(net.max_prefix_len()) - 7 || *prefix < i64::from(net.prefix_len()) {
-            findings.add(
-                &lints::NETWORK,
-                text.span,
-                format!("hostPrefix {prefix} does not fit {net}"),
-            );
-            continue;
-        }
-        let bits = u32::try_from(*prefix - i64::from(net.prefix_len())).unwrap_or(0);
-        let room = 1_usize.checked_shl(bits).unwrap_or(usize::MAX);
-        if room < hosts.max(4) {
-            findings.add(
-                &lints::NETWORK,
-                text.span,
-                format!(
-                    "{net} has room for {room} nodes of /{prefix}: {} are wanted",
-                    hosts.max(4)
-                ),
-            );
-        }
-    }
-}
-
-/// One family, or two with exactly two networks of each kind.
-fn families(cluster: &ClusterView<'_>, release: Option<Release>, findings: &mut Findings) {
-    /// The first release that takes the families in any order.
-    const ANY_ORDER: Release = Release { major: 4, minor: 12 };
-    let pods: Vec<Text<'_>> = cluster.pods.iter().map(|(text, _)| *text).collect();
-    let lists = [
-        ("Machine", &cluster.machine),
-        ("Cluster", &pods),
-        ("Service", &cluster.services),
-    ];
-    let is_v6 = |text: &Text<'_>| text.text.parse::<IpNet>().ok().map(|net| net.addr().is_ipv6());
-    let both = |list: &[Text<'_>]| {
-        let has = |v6: bool| list.iter().any(|text| is_v6(text) == Some(v6));
-        has(false) && has(true)
-    };
-    if !lists.iter().any(|(_, list)| both(list)) {
-        if let (true, Some(second)) = (cluster.moves_vips(), cluster.machine.get(1)) {
-            findings.add(
-                &lints::NETWORK,
-                second.span,
-                "Single-stack cluster cannot contain multiple Machine Networks",
-            );
-        }
-        return;
-    }
-    for (what, list) in lists {
-        let Some(first) = list.first() else { continue };
-        let counts = what != "Machine" || cluster.moves_vips();
-        if counts && (list.len() != 2 || !both(list)) {
-            findings.add(
-                &lints::NETWORK,
-                first.span,
-                format!(
-                    "a dual-stack cluster has two {what} Networks, one of each family; here are {}",
-                    list.len()
-                ),
-            );
-        } else if is_v6(first) == Some(true) && release.is_some_and(|release| release < ANY_ORDER) {
-            findings.add(
-                &lints::NETWORK,
-                first.span,
-                format!("before {ANY_ORDER} the first of two {what} Networks is the one of IPv4"),
-            );
-        }
-    }
-}
-
-fn vips(hub: &Hub<'_>, cluster: &ClusterView<'_>, findings: &mut Findings) {
-    let machine: Vec<IpNet> = cluster
-        .machine
-        .iter()
-        .filter_map(|text| text.text.parse().ok())
-        .collect();
-    if cluster.user_networking {
-        if let Some(vip) = cluster.api.first().or_else(|| cluster.ingress.first()) {
-            findings.add(
-                &lints::NETWORK,
-                vip.span,
-                "API VIPs cannot be set with User Managed Networking",
-            );
-        }
-        return;
-    }
-    for vip in cluster.api.iter().chain(&cluster.ingress) {
-        let Ok(address) = vip.text.parse::<IpAddr>() else {
-            findings.add(&lints::NETWORK, vip.span, format!("{} is no address", vip.text));
-            continue;
-        };
-        let Some(net) = machine.iter().find(|net| net.contains(&address)) else {
-            if !machine.is_empty() {
-                findings.add(
-                    &lints::NETWORK,
-                    vip.span,
-                    format!("VIP {address} is in no machine network"),
-                );
-            }
-            continue;
-        };
-        if net.broadcast() == address && net.addr().is_ipv4() {
-            findings.add(
-                &lints::NETWORK,
-                vip.span,
-                format!("VIP {address} is the broadcast address of {net}"),
-            );
-        }
-        let owner = hub
-            .hosts_of(cluster.name)
-            .find(|host| host.addresses.contains(&address));
-        if let (Some(host), None) = (owner, cluster.user_lb) {
-            findings.add(
-                &lints::NETWORK,
-                vip.span,
-                format!("VIP {address} is in use: it is the address of `{}`", host.name.text),
-            );
-        }
-    }
-    if cluster.user_lb.is_none() {
-        let parsed = |text: &Text<'_>| text.text.parse::<IpAddr>().ok();
-        for vip in &cluster.ingress {
-            if parsed(vip).is_some() && cluster.api.iter().any(|api| parsed(api) == parsed(vip)) {
-                findings.add(
-                    &lints::NETWORK,
-                    vip.span,
-                    format!("{} appears both in apiVIPs and ingressVIPs", vip.text),
-                );
-            }
-        }
-    }
-}
-
-fn load_balancer(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, findings: &mut Findings) {
-    let Some(span) = cluster.user_lb else { return };
-    if release.is_some_and(|release| release < USER_MANAGED_LB) {
-        findings.add(
-            &lints::LOAD_BALANCER,
+            &lints::COUNTS,
             span,
-            format!("a load balancer of your own is installed from {USER_MANAGED_LB} on"),
-        );
-    }
-    if cluster.api.is_empty() || cluster.ingress.is_empty() {
-        findings.add(
-            &lints::LOAD_BALANCER,
-            span,
-            "the service asks for apiVIPs and ingressVIPs with a load balancer of your own too",
-        );
-    }
-    if cluster.user_networking {
-        findings.add(
-            &lints::LOAD_BALANCER,
-            span,
-            "a load balancer of your own does not go with user-managed networking",
-        );
-    }
-    let is_v6 = |text: &str| text.contains(':');
-    let of_both = |texts: &[&str]| texts.iter().any(|text| is_v6(text)) && texts.iter().any(|text| !is_v6(text));
-    let pods: Vec<&str> = cluster.pods.iter().map(|(text, _)| text.text).collect();
-    let machine: Vec<&str> = cluster.machine.iter().map(|text| text.text).collect();
-    let dual = of_both(&pods) || of_both(&machine);
-    if dual {
-        findings.add(
-            &lints::LOAD_BALANCER,
-            span,
-            "a load balancer of your own does not go with dual stack",
-        );
-    }
-    if hub.hosts_of(cluster.name).count() == 1 {
-        findings.add(
-            &lints::LOAD_BALANCER,
-            span,
-            "a load balancer of your own does not go with a single node",
+            "arbiter nodes need cluster type HighlyAvailableArbiter",
+            "write `clusterType: HighlyAvailableArbiter`",
         );
     }
 }
@@ -363,7 +169,7 @@ fn hosts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, fin
             continue;
         }
         let inside = |net: &IpNet| host.addresses.iter().any(|address| net.contains(address));
-        let fits = if cluster.user_networking {
+        let fits = if cluster.user_networking && !cluster.is_single {
             true
         } else if cluster.user_lb.is_some() {
             machine.iter().any(inside)
@@ -389,8 +195,8 @@ fn hosts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, fin
                     host.name.text,
                     if cluster.user_lb.is_some() { "any CIDR" } else { "every CIDR" }
                 ),
-                "a load balancer of your own (from 4.16), user-managed networking, or day 2; ignored validations work and nobody \
-                 supports them",
+                "a user-managed load balancer (from 4.16), user-managed networking, or day 2; ignored validations work and are not \
+                 supported",
             );
         }
         let detects = release.is_none_or(|release| release >= DETECTS_REMOTE) && cluster.is_bare_metal();
@@ -483,7 +289,7 @@ pub(super) fn hint(hub: &Hub<'_>, host: &HostView<'_>) -> Option<Hint> {
 }
 
 fn routers(hub: &Hub<'_>, cluster: &ClusterView<'_>, remote: usize, findings: &mut Findings) {
-    let replicas = default_replicas(hub);
+    let replicas = default_replicas(hub, cluster);
     let workers = hub
         .hosts_of(cluster.name)
         .filter(|host| host.role() == "worker")

@@ -1,4 +1,4 @@
-//! Fields that a kind does not have: the API server drops them without a word.
+//! Fields that a kind does not have: the API server silently drops them.
 
 use berth_documents::{Document, Node};
 
@@ -27,6 +27,7 @@ const KNOWN: &[Known] = &[
             "cpuArchitecture",
             "ignitionConfigOverride",
             "imageType",
+            "ipxeScriptType",
             "kernelArguments",
             "mirrorRegistryRef",
             "networkDiscoveryDelaySeconds",
@@ -141,6 +142,7 @@ const KNOWN: &[Known] = &[
             "inspectionMode",
             "metaData",
             "networkData",
+            "networkInterfaces",
             "online",
             "preprovisioningNetworkDataName",
             "raid",
@@ -241,7 +243,7 @@ fn unknown(kind: &str, place: &str, node: &Node, fields: &[&'static str], findin
             &lints::FIELD,
             key.span,
             format!(
-                "`spec.{place}{}` is no field of kind {kind}: it is dropped",
+                "`spec.{place}{}` is not a field of kind {kind}: the API server drops it",
                 key.as_str()
             ),
             &help,

@@ -280,7 +280,7 @@ fn pool(hub: &Hub<'_>, host: &HostView<'_>, findings: &mut Findings) {
         findings.add(
             &lints::POOL,
             pool.span,
-            format!("`{}` is a master: its pool is ignored without a word", host.name.text),
+            format!("`{}` is a master: its pool is silently ignored", host.name.text),
         );
         return;
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use berth_documents::{Document, Node};
+use berth_documents::{Document, Node, Severity, Sources};
+use berth_site::load;
 
 use super::{
     CheckOptions, Findings,
@@ -18,8 +19,13 @@ use crate::{
     target::DETECTS_REMOTE,
 };
 
-pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findings) {
+pub(super) fn check(sources: &Sources, hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findings) {
     files(hub, findings);
+    let kinds = ["MachineConfigPool", "MachineConfig", "KubeletConfig"];
+    let objects = hub.extras.iter().map(|extra| extra.document);
+    let objects: Vec<Document> = objects.filter(|it| kinds.contains(&it.kind())).cloned().collect();
+    let (_, wrong) = load(sources, &objects);
+    findings.of_objects(wrong, Severity::Error);
     for extra in hub.extras_of("MachineConfigPool") {
         pool(hub, extra.document, findings);
     }
@@ -64,8 +70,8 @@ fn files(hub: &Hub<'_>, findings: &mut Findings) {
                 format!("`{}` cannot be read: {problem}", file.key),
             );
         }
-        if file.size == 0 {
-            findings.add(&lints::MANIFEST, file.span, format!("`{}` is empty", file.key));
+        if file.is_blank && referenced(&file.map) {
+            findings.add(&lints::MANIFEST, file.span, format!("manifest `{}` is empty", file.key));
         }
         if file.size > MANIFEST_LIMIT {
             findings.add(

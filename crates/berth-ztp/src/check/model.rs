@@ -45,6 +45,8 @@ pub(super) struct HostView<'a> {
     /// Next hops of the default routes.
     pub(super) gateways: Vec<IpAddr>,
     pub(super) annotations_size: usize,
+    /// It names credentials with which others fence it.
+    pub(super) is_fenced: bool,
     /// Whether the hub has installed it, where its object says so.
     pub(super) installed: Option<bool>,
     /// It joins when the cluster is installed.
@@ -65,6 +67,10 @@ impl HostView<'_> {
 
 /// A cluster.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a statement of the manifests, and they combine freely"
+)]
 pub(super) struct ClusterView<'a> {
     pub(super) kind: Kind,
     pub(super) name: &'a str,
@@ -75,8 +81,20 @@ pub(super) struct ClusterView<'a> {
     pub(super) api: Vec<Text<'a>>,
     pub(super) ingress: Vec<Text<'a>>,
     pub(super) user_lb: Option<Span>,
+    /// Whether the user brings load balancing and DNS: as it is said, by the platform, or with a single node.
     pub(super) user_networking: bool,
+    /// `userManagedNetworking`, where it is written.
+    pub(super) user_networking_said: Option<bool>,
     pub(super) platform: Option<&'a str>,
+    pub(super) platform_span: Option<Span>,
+    /// `external.platformName` is there.
+    pub(super) has_external: bool,
+    /// One machine of the control plane and no worker.
+    pub(super) is_single: bool,
+    /// `clusterType` of a `ClusterInstance`.
+    pub(super) cluster_type: Option<Text<'a>>,
+    /// Whether Assisted Service gets an `AgentClusterInstall` of the form that is known here.
+    pub(super) has_install: bool,
     pub(super) masters_schedulable: Option<bool>,
     pub(super) requirements: Option<&'a Node>,
     pub(super) ignored_host: Option<Text<'a>>,
@@ -91,9 +109,21 @@ pub(super) struct ClusterView<'a> {
 }
 
 impl ClusterView<'_> {
+    /// Draws the conclusion from what is said.
+    fn settle(&mut self) {
+        self.user_networking = self.user_networking_said == Some(true)
+            || matches!(self.platform, Some("None" | "External"))
+            || self.is_single;
+    }
+
     /// Whether nodes of the cluster move the VIPs.
     pub(super) fn moves_vips(&self) -> bool {
         self.user_lb.is_none() && !self.user_networking && !self.api.is_empty()
+    }
+
+    /// Whether its control plane runs on another cluster.
+    pub(super) fn is_hosted(&self) -> bool {
+        self.cluster_type.is_some_and(|kind| kind.text == "HostedControlPlane")
     }
 
     /// `apps.NAME.BASE`.
@@ -212,9 +242,14 @@ impl<'a> Hub<'a> {
         if let Some(networking) = spec.get("networking") {
             let below = networks(networking, Kind::Raw);
             (cluster.machine, cluster.pods, cluster.services) = (below.machine, below.pods, below.services);
-            cluster.user_networking = networking.get("userManagedNetworking").and_then(Node::as_bool) == Some(true);
+            cluster.user_networking_said = networking.get("userManagedNetworking").and_then(Node::as_bool);
         }
-        cluster.user_networking |= cluster.platform == Some("None");
+        let agents = |field: &str| spec.at(&["provisionRequirements", field]).and_then(Node::as_u64);
+        cluster.is_single = agents("controlPlaneAgents") == Some(1)
+            && agents("workerAgents").unwrap_or(0) == 0
+            && agents("arbiterAgents").unwrap_or(0) == 0;
+        cluster.has_external = text_at(spec, &["external", "platformName"]).is_some_and(|name| !name.text.is_empty());
+        cluster.settle();
         cluster.user_lb = spec
             .at(&["loadBalancer", "type"])
             .filter(|node| node.as_str() == Some("UserManaged"))
@@ -277,6 +312,8 @@ impl<'a> Hub<'a> {
             networks: host_networks(network.and_then(|spec| spec.get("config"))),
             gateways: gateways(network.and_then(|spec| spec.get("config"))),
             later: false,
+            is_fenced: bmac("fencing-credentials-secret-name").is_some()
+                || bmac("create-fencing-credentials-secret").is_some(),
             installed: text_at(&document.root, &["status", "provisioning", "state"])
                 .map(|state| matches!(state.text, "provisioned" | "externally provisioned")),
             annotations_size: annotations
@@ -295,7 +332,9 @@ impl<'a> Hub<'a> {
             .or_else(|| name(document))
             .unwrap_or_default();
         cluster.span = document.name().map_or_else(|| document.span(), |(_, span)| span);
-        cluster.user_networking = cluster.platform == Some("None");
+        cluster.cluster_type = text_at(spec, &["clusterType"]);
+        cluster.is_single = cluster.cluster_type.is_some_and(|kind| kind.text == "SNO") || is_single(spec);
+        cluster.settle();
         let annotations = spec.at(&["extraAnnotations", "AgentClusterInstall"]);
         let ignored = |key: &str| annotations.and_then(|map| text_at(map, &[key]));
         cluster.ignored_host = ignored(crate::names::IGNORED_HOST);
@@ -311,6 +350,10 @@ impl<'a> Hub<'a> {
         let beside = self
             .of_kind("AgentClusterInstall")
             .any(|install| namespace(install) == Some(name));
+        let templates = spec.get("templateRefs").and_then(Node::as_seq).unwrap_or_default();
+        let is_default =
+            |template: &Node| text_at(template, &["name"]).is_some_and(|name| name.text == DEFAULT_TEMPLATES);
+        cluster.has_install = !suppressed && !cluster.is_hosted() && templates.iter().any(is_default);
         if !(suppressed && beside) {
             self.clusters.push(cluster);
         }
@@ -332,6 +375,8 @@ impl<'a> Hub<'a> {
                 .or_else(|| text_at(spec, &["clusterImageSetNameRef"]))
                 .and_then(|text| release_in(text.text));
             cluster.base_domain = text_at(spec, &["baseDomain"]).map(|text| text.text);
+            cluster.is_single = is_single(entry);
+            cluster.settle();
             let name = cluster.name;
             self.clusters.push(cluster);
             self.nodes(entry, name, Kind::SiteConfig, None);
@@ -367,6 +412,7 @@ impl<'a> Hub<'a> {
                 networks: host_networks(network.and_then(|network| network.get("config"))),
                 gateways: gateways(network.and_then(|network| network.get("config"))),
                 annotations_size: annotations_size(spec, node),
+                is_fenced: false,
                 later: false,
                 installed,
             });
@@ -384,6 +430,15 @@ pub(super) fn is_away(cluster: &ClusterView<'_>, host: &HostView<'_>) -> bool {
         .collect();
     let inside = |address: &IpAddr| networks.iter().any(|network| network.contains(address));
     !networks.is_empty() && !host.addresses.is_empty() && !host.addresses.iter().any(inside)
+}
+
+/// The cluster templates of the siteconfig operator whose objects are known.
+const DEFAULT_TEMPLATES: &str = "ai-cluster-templates-v1";
+
+/// Whether a list of nodes has one of the control plane and no other.
+fn is_single(spec: &Node) -> bool {
+    let nodes = spec.get("nodes").and_then(Node::as_seq).unwrap_or_default();
+    matches!(nodes, [only] if text_at(only, &["role"]).is_none_or(|role| role.text == "master"))
 }
 
 /// What all three forms write alike. `span` is filled in by the caller.
@@ -416,7 +471,13 @@ fn networks(spec: &Node, kind: Kind) -> ClusterView<'_> {
         ingress: vips("ingressVIPs", "ingressVIP"),
         user_lb: None,
         user_networking: false,
+        user_networking_said: None,
         platform: text_at(spec, &["platformType"]).map(|text| text.text),
+        platform_span: text_at(spec, &["platformType"]).map(|text| text.span),
+        has_external: false,
+        is_single: false,
+        cluster_type: None,
+        has_install: true,
         masters_schedulable: spec.get("mastersSchedulable").and_then(Node::as_bool),
         requirements: None,
         ignored_host: None,

@@ -17,6 +17,8 @@ pub(super) struct NestedFile {
     pub(super) documents: Vec<Document>,
     /// Why it cannot be read as a whole.
     pub(super) problems: Vec<String>,
+    /// There is nothing in it.
+    pub(super) is_blank: bool,
 }
 
 /// Reads every text that looks like manifests in every `ConfigMap`.
@@ -40,7 +42,19 @@ pub(super) fn files(sources: &mut Sources, documents: &[Document]) -> Vec<Nested
             if !looks_like_one && !referenced.contains(&named.as_str()) {
                 continue;
             }
-            let (documents, problems) = inner(sources, node, content);
+            let (mut documents, mut problems) = inner(sources, node, content, key.as_str());
+            if is_patch(key.as_str()) {
+                // A patch is a list of operations, not an object of the cluster.
+                match patch_problem(&documents) {
+                    Some(problem) => problems.push(problem),
+                    None => documents.clear(),
+                }
+            } else if extension(key.as_str()) == "json"
+                && let Err(error) = serde_json::from_str::<serde_json::Value>(content)
+                && problems.is_empty()
+            {
+                problems.push(format!("illegal JSON: {error}"));
+            }
             files.push(NestedFile {
                 namespace: text(&["metadata", "namespace"]),
                 map: named,
@@ -49,10 +63,31 @@ pub(super) fn files(sources: &mut Sources, documents: &[Document]) -> Vec<Nested
                 size: content.len(),
                 documents,
                 problems,
+                is_blank: content.trim().is_empty(),
             });
         }
     }
     files
+}
+
+fn extension(key: &str) -> &str {
+    key.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
+/// Whether the service applies the file to a manifest of the installer, and not to the cluster.
+fn is_patch(key: &str) -> bool {
+    extension(key).starts_with("patch")
+}
+
+/// Why a patch is not one: it is a list of operations, each with `op` and `path`.
+fn patch_problem(documents: &[Document]) -> Option<String> {
+    let operations = documents.first().and_then(|document| document.root.as_seq());
+    let Some(operations) = operations else {
+        return Some("a patch is a list of operations".to_owned());
+    };
+    let is_text = |operation: &Node, key: &str| operation.get(key).and_then(Node::as_str).is_some();
+    let complete = |operation: &Node| is_text(operation, "op") && is_text(operation, "path");
+    (!operations.iter().all(complete)).then(|| "each operation of a patch needs `op` and `path`".to_owned())
 }
 
 /// The `ConfigMap`s that clusters name for extra manifests.
@@ -69,9 +104,11 @@ fn referenced(documents: &[Document]) -> Vec<&str> {
 
 /// The documents of a text. A block scalar is read at its own place: everything around it is blanked, and what is left has
 /// the lines and columns of the file.
-fn inner(sources: &mut Sources, node: &Node, content: &str) -> (Vec<Document>, Vec<String>) {
+fn inner(sources: &mut Sources, node: &Node, content: &str, key: &str) -> (Vec<Document>, Vec<String>) {
     let errors = |diagnostics: Vec<Diagnostic>| {
         let errors = diagnostics.into_iter().filter(|it| it.severity() == Severity::Error);
+        // A list of operations has no kind.
+        let errors = errors.filter(|it| !is_patch(key) || it.code() != "unknown-envelope");
         errors.map(|it| it.message).collect::<Vec<_>>()
     };
     let name = sources.name(node.span.source).to_owned();

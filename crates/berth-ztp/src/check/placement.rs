@@ -2,17 +2,17 @@
 //!
 //! What can run where is the business of `berth-placement`; here its problems get their place in the manifests.
 
-use berth_documents::{Diagnostic, Document, Lint, Node, SourceId, Sources, Span};
+use berth_documents::{Diagnostic, Document, Lint, Node, Severity, SourceId, Sources, Span};
 use berth_placement::{
-    DEFAULT_CONTROLLER, EgressContext, IngressAnswer, IngressContext, IngressController, PlacementNode, Problem,
-    ProblemKind, check_backends, check_ingress, host_ports, plan_egress, stray_backends,
+    DEFAULT_CONTROLLER, EgressContext, IngressAnswer, IngressContext, IngressController, PlacementNode,
+    PlacementProblem, ProblemKind, check_backends, check_ingress, host_ports, plan_egress, stray_backends,
 };
-use berth_site::{IngressDocument, REMOTE_WORKER, Site, egress_ips, load};
+use berth_site::{IngressDocument, REMOTE_WORKER, Release, Site, egress_ips, load};
 
 use super::{
     CheckOptions, Findings,
     manifests::hostname_value,
-    model::{HostView, Hub, is_away, name},
+    model::{ClusterView, HostView, Hub, is_away, name},
     nodes::{Group, groups, placement_nodes},
 };
 use crate::lints;
@@ -31,8 +31,9 @@ pub(super) fn check(
             .iter()
             .filter(|extra| kinds.contains(&extra.document.kind()));
         let documents: Vec<Document> = wanted.map(|extra| extra.document.clone()).collect();
-        // What is wrong with the documents themselves is the business of `berth lint`.
-        let (site, _) = load(sources, &documents);
+        // What is wrong with the objects themselves is found by the reader that `berth lint` uses.
+        let (site, wrong) = load(sources, &documents);
+        findings.of_objects(wrong, Severity::Warning);
         let nodes = placement_nodes(hub, &group, options);
         for extra in group
             .extras
@@ -50,7 +51,10 @@ pub(super) fn check(
                 hostname_value(hub, value, findings);
             }
         }
-        let ingress = Ingress::new(&group, &site, &nodes);
+        let release = group
+            .cluster
+            .and_then(|cluster| super::clusters::release(cluster, options));
+        let ingress = Ingress::new(hub, &group, &site, &nodes, release.or(options.release));
         ingress.report(&group, &nodes, findings);
         for source in load_balancers {
             ingress.load_balancer(*source, sources.text(*source), &nodes, findings);
@@ -69,7 +73,13 @@ struct Ingress<'s> {
 }
 
 impl<'s> Ingress<'s> {
-    fn new(group: &Group<'_, '_>, site: &'s Site, nodes: &[PlacementNode]) -> Self {
+    fn new(
+        hub: &Hub<'_>,
+        group: &Group<'_, '_>,
+        site: &'s Site,
+        nodes: &[PlacementNode],
+        release: Option<Release>,
+    ) -> Self {
         let mut documents: Vec<Option<&IngressDocument>> = site.ingress_controllers.iter().map(Some).collect();
         let mut controllers: Vec<IngressController> = site
             .ingress_controllers
@@ -90,8 +100,11 @@ impl<'s> Ingress<'s> {
                 },
             );
         }
+        let no_remote_affinity = release.is_some_and(|release| release < Release::DETECTS_REMOTE);
         let context = match group.cluster {
             Some(cluster) => IngressContext {
+                default_replicas: Some(topology_replicas(hub, cluster)),
+                no_remote_affinity,
                 vips: cluster.ingress.iter().filter_map(|vip| vip.text.parse().ok()).collect(),
                 moves_vips: cluster.moves_vips(),
                 apps_domain: cluster.apps_domain(),
@@ -99,6 +112,7 @@ impl<'s> Ingress<'s> {
             },
             None => IngressContext {
                 host_network: true,
+                no_remote_affinity,
                 ..IngressContext::default()
             },
         };
@@ -192,7 +206,7 @@ fn selects_a_name(controller: &IngressController) -> bool {
     selector.is_some_and(|selector| selector.match_labels.contains_key("kubernetes.io/hostname"))
 }
 
-fn report(lint: &'static Lint, span: Option<Span>, problem: &Problem, findings: &mut Findings) {
+fn report(lint: &'static Lint, span: Option<Span>, problem: &PlacementProblem, findings: &mut Findings) {
     let diagnostic = Diagnostic::new(lint, span, problem.message.clone());
     findings.0.push(match &problem.help {
         Some(help) => diagnostic.with_help(help.clone()),
@@ -201,7 +215,7 @@ fn report(lint: &'static Lint, span: Option<Span>, problem: &Problem, findings: 
 }
 
 /// The default routers where nobody says which nodes they take: on remote machines whose label has a value, and on all of them where no
-/// node calls itself remote, behind a load balancer of the user's.
+/// node calls itself remote, behind a user-managed load balancer.
 fn may_run_remotely(group: &Group<'_, '_>, document: Option<&IngressDocument>, findings: &mut Findings) -> bool {
     let help =
         "place the default IngressController among the extra manifests, by a label of the nodes that it may have";
@@ -235,7 +249,7 @@ fn may_run_remotely(group: &Group<'_, '_>, document: Option<&IngressDocument>, f
             &lints::ROUTER_PLACEMENT,
             document.map_or(span, |document| document.name.span),
             format!(
-                "behind a load balancer of your own no node calls itself remote: the default routers may run on `{}`{more}, outside \
+                "behind a user-managed load balancer no node calls itself remote: the default routers may run on `{}`{more}, outside \
                  the network of the ingress address",
                 host.name.text
             ),
@@ -263,7 +277,13 @@ fn egress(group: &Group<'_, '_>, site: &Site, nodes: &[PlacementNode], findings:
     let written = site.egress_ips.iter().flat_map(|document| &document.addresses);
     for (address, text) in plan.addresses.iter().zip(written) {
         // One node alone, and the order in which OVN-Kubernetes goes, are matters of a plan.
-        let said = |kind: ProblemKind| matches!(kind, ProblemKind::EgressSingleNode | ProblemKind::EgressGreedy);
+        // Without hosts the folder holds only a part of the set.
+        let said = |kind: ProblemKind| {
+            matches!(
+                kind,
+                ProblemKind::EgressSingleNode | ProblemKind::EgressGreedy | ProblemKind::EgressUnknown
+            )
+        };
         for problem in address.problems.iter().filter(|problem| !said(problem.kind)) {
             report(&lints::EGRESS, Some(text.span), problem, findings);
         }
@@ -277,11 +297,26 @@ fn egress(group: &Group<'_, '_>, site: &Site, nodes: &[PlacementNode], findings:
 }
 
 /// How many routers the default controller wants.
-pub(super) fn default_replicas(hub: &Hub<'_>) -> usize {
+pub(super) fn default_replicas(hub: &Hub<'_>, cluster: &ClusterView<'_>) -> usize {
     let mut controllers = hub.extras_of("IngressController");
     let default = controllers.find(|extra| name(extra.document) == Some(DEFAULT_CONTROLLER));
     let replicas = default.and_then(|extra| extra.document.body()?.get("replicas").and_then(Node::as_u64));
-    replicas
-        .and_then(|replicas| usize::try_from(replicas).ok())
-        .unwrap_or(2)
+    let replicas = replicas.unwrap_or_else(|| u64::from(topology_replicas(hub, cluster)));
+    usize::try_from(replicas).unwrap_or(usize::MAX)
+}
+
+/// How many routers a controller without `replicas` has, by the machines that the cluster is installed with.
+fn topology_replicas(hub: &Hub<'_>, cluster: &ClusterView<'_>) -> u32 {
+    let at_first = || hub.hosts_of(cluster.name).filter(|host| !host.later);
+    let of_role = |role: &str| at_first().filter(|host| host.role() == role).count();
+    let said = |field: &str| {
+        let count = cluster.requirements.and_then(|it| it.get(field)).and_then(Node::as_u64);
+        count.and_then(|count| usize::try_from(count).ok())
+    };
+    let masters = said("controlPlaneAgents").unwrap_or_else(|| of_role("master"));
+    let workers = match cluster.requirements {
+        Some(_) => said("workerAgents").unwrap_or(0),
+        None => of_role("worker"),
+    };
+    berth_placement::default_replicas(masters, workers)
 }

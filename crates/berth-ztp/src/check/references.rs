@@ -6,17 +6,16 @@ use berth_documents::{Document, Node, Span};
 use berth_labels::LabelValue;
 
 use super::{
-    Findings,
+    Findings, installs,
     model::{HostView, Hub, Kind, name, namespace, text_at},
 };
-use crate::{lints, names::INFRA_ENV};
+use crate::{lints, names::INFRA_ENV, rules::hostname_problem};
 
 /// Where hosts are seen without `watchAllNamespaces`.
 const MACHINE_API: &str = "openshift-machine-api";
 
 pub(super) fn check(hub: &Hub<'_>, findings: &mut Findings) {
     for document in hub.documents {
-        super::fields::check(document, findings);
         match document.kind() {
             "BareMetalHost" => infra_env_of(hub, document, findings),
             "InfraEnv" => infra_env(hub, document, findings),
@@ -24,7 +23,11 @@ pub(super) fn check(hub: &Hub<'_>, findings: &mut Findings) {
             "AgentServiceConfig" => service(document, findings),
             "Provisioning" => provisioning(hub, document, findings),
             "Secret" => secret(hub, document, findings),
-            "AgentClusterInstall" => install(document, findings),
+            "ClusterDeployment" => installs::deployment(hub, document, findings),
+            "AgentClusterInstall" => {
+                install(document, findings);
+                installs::references(hub, document, findings);
+            }
             "ClusterInstance" => instance(document, findings),
             "SiteConfig" => site_config(document, findings),
             _ => {}
@@ -32,6 +35,7 @@ pub(super) fn check(hub: &Hub<'_>, findings: &mut Findings) {
     }
     mixed(hub, findings);
     pull_secrets(hub, findings);
+    installs::image_sets(hub, findings);
 }
 
 fn infra_env_of(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
@@ -89,6 +93,7 @@ fn infra_env(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
             "remove it; labels for the agents go into `agentLabels`",
         );
     }
+    image_rules(spec, findings);
     let static_networks = hub
         .of_kind("NMStateConfig")
         .any(|config| namespace(config) == namespace(document));
@@ -100,6 +105,53 @@ fn infra_env(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
                 .map_or_else(|| document.span(), |node| node.span),
             "the namespace has NMStateConfigs, and the InfraEnv selects none: static networks are not applied",
         );
+    }
+}
+
+/// Settings of a discovery image that exclude each other, and kernel arguments that cannot be passed on.
+fn image_rules(spec: &Node, findings: &mut Findings) {
+    if let (Some(_), Some(version)) = (spec.get("clusterRef"), spec.get("osImageVersion")) {
+        findings.add(
+            &lints::VALUE,
+            version.span,
+            "either `clusterRef` or `osImageVersion` can be set, not both",
+        );
+    }
+    if let (Some(_), Some(sources)) = (spec.get("additionalNTPSources"), spec.get("ntpSources")) {
+        findings.add(
+            &lints::VALUE,
+            sources.span,
+            "either `additionalNTPSources` or `ntpSources` can be set, not both",
+        );
+    }
+    for key in ["additionalNTPSources", "ntpSources"] {
+        for source in spec.get(key).and_then(Node::as_seq).unwrap_or_default() {
+            let Some(text) = source.as_str() else { continue };
+            let legal = text.parse::<std::net::IpAddr>().is_ok() || hostname_problem(text).is_none();
+            if !legal {
+                findings.add(
+                    &lints::VALUE,
+                    source.span,
+                    format!("`{text}` is neither a host name nor an IP address"),
+                );
+            }
+        }
+    }
+    for argument in spec.get("kernelArguments").and_then(Node::as_seq).unwrap_or_default() {
+        let Some(value) = text_at(argument, &["value"]) else {
+            continue;
+        };
+        // Blanks only between quotation marks.
+        let parts: Vec<&str> = value.text.split('"').collect();
+        let outside = parts.iter().step_by(2);
+        let blank = outside.clone().any(|part| part.contains([' ', '\t', '\n', '\r']));
+        if value.text.is_empty() || parts.len().is_multiple_of(2) || blank {
+            findings.add(
+                &lints::VALUE,
+                value.span,
+                format!("`{}` is not one kernel argument", value.text),
+            );
+        }
     }
 }
 
@@ -126,6 +178,7 @@ fn nmstate(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
     }
     let Some(spec) = document.body() else { return };
     static_network(spec, span, findings);
+    super::metal::cards(spec, findings);
 }
 
 /// Every physical interface of a static network has its MAC address.
@@ -272,7 +325,20 @@ fn service(document: &Document, findings: &mut Findings) {
     }
 }
 
+/// The only name of a Provisioning that the hub reads.
+const PROVISIONING: &str = "provisioning-configuration";
+
 fn provisioning(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
+    if let Some((given, span)) = document.name()
+        && given != PROVISIONING
+    {
+        findings.add_with_help(
+            &lints::HUB,
+            span,
+            format!("a Provisioning named `{given}` is ignored"),
+            &format!("name it `{PROVISIONING}`"),
+        );
+    }
     let watches = document.body().and_then(|spec| spec.get("watchAllNamespaces"));
     let elsewhere = hub
         .of_kind("BareMetalHost")

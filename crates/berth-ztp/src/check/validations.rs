@@ -122,13 +122,16 @@ fn ignored(cluster: &ClusterView<'_>, findings: &mut Findings) {
             "cluster",
         ),
     ] {
-        let Some(list) = list else { continue };
+        // An empty list is one: it takes the cluster out of the service-wide one.
+        let Some(list) = list.filter(|list| !list.text.trim().is_empty()) else {
+            continue;
+        };
         ids(list, known, never, whose, findings);
         findings.add(
             &lints::VALIDATIONS_OFF,
             list.span,
             format!(
-                "the cluster installs although these fail, which nobody supports: {}",
+                "the cluster installs although these fail, which is not supported: {}",
                 list.text
             ),
         );
@@ -185,7 +188,7 @@ fn service_wide(hub: &Hub<'_>, findings: &mut Findings) {
             findings.add(
                 &lints::VALIDATIONS_OFF,
                 list.span,
-                "these validations are off for every cluster of the hub, which nobody supports",
+                "these validations are off for every cluster of the hub, which is not supported",
             );
             if let Some(own) = hub.clusters.iter().find_map(of_cluster) {
                 findings.add_related(

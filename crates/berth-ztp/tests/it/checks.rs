@@ -59,18 +59,18 @@ fn fields_that_a_kind_does_not_have() {
     assert!(
         has(
             &found,
-            "`spec.nodes[].hostname` is no field of kind ClusterInstance: it is dropped"
+            "`spec.nodes[].hostname` is not a field of kind ClusterInstance: the API server drops it"
         ),
         "{found:?}"
     );
     let found = changed("ztp-nmstate", "  config:\n", "  confg: {}\n  config:\n");
     assert!(
-        has(&found, "`spec.confg` is no field of kind NMStateConfig"),
+        has(&found, "`spec.confg` is not a field of kind NMStateConfig"),
         "{found:?}"
     );
     let found = changed("ztp-network", "  imageSetRef", "  imageset: {}\n  imageSetRef");
     assert!(
-        has(&found, "`spec.imageset` is no field of kind AgentClusterInstall"),
+        has(&found, "`spec.imageset` is not a field of kind AgentClusterInstall"),
         "{found:?}"
     );
 }

@@ -99,7 +99,7 @@ fn found(base: &str, row: &Value) -> Vec<(String, String, String)> {
     let line = |finding: berth_documents::Diagnostic| {
         let at = sources.location(finding.span.unwrap());
         let text = if at.file == "haproxy.cfg" { haproxy } else { &text };
-        let line = text.lines().nth(at.line as usize - 1).unwrap_or_default();
+        let line = text.lines().nth(at.line().unwrap() as usize - 1).unwrap_or_default();
         (finding.code().to_owned(), line.to_owned(), finding.message)
     };
     findings.into_iter().map(line).collect()

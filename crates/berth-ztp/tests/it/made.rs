@@ -1,6 +1,6 @@
 //! What is made from the example site.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use berth_documents::emit::to_yaml;
 use berth_site::Release;
@@ -100,7 +100,7 @@ fn a_load_balancer_of_the_users_is_not_lost_in_a_cluster_instance() {
     assert_eq!(networks.len(), 2, "{networks:?}");
     let suppressed = &file(&made, "50-clusterinstance.yaml").object["spec"]["suppressedManifests"];
     assert_eq!(suppressed[0], "AgentClusterInstall");
-    assert!(made.manifests.iter().all(|manifest| manifest.stage == Stage::Install));
+    assert!(made.manifests.iter().all(|manifest| manifest.stage != Stage::DayTwo));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn unsupported_says_why() {
     let made = telco(&options(Form::Raw, 18, true), as_is);
     let install = file(&made, "31-agentclusterinstall.yaml");
     insta::assert_snapshot!("unsupported", install.yaml());
-    assert!(made.manifests.iter().all(|manifest| manifest.stage == Stage::Install));
+    assert!(made.manifests.iter().all(|manifest| manifest.stage != Stage::DayTwo));
     let supported = telco(&options(Form::Raw, 18, false), as_is);
     for manifest in &supported.manifests {
         assert!(!manifest.yaml().contains("ignored-"), "{}", manifest.file);
@@ -203,7 +203,7 @@ fn our_own_checks_find_nothing_wrong_with_what_is_made() {
         let texts: Vec<(String, String)> = made
             .manifests
             .iter()
-            .filter(|manifest| manifest.stage == Stage::Install)
+            .filter(|manifest| manifest.stage != Stage::DayTwo)
             .map(|manifest| (manifest.file.clone(), to_yaml(&manifest.object)))
             .collect();
         let mut found = findings(&texts, &CheckOptions::default());
@@ -228,10 +228,7 @@ fn routers_need_a_toleration_on_the_control_plane_only() {
             "spec": {"replicas": 2, "nodePlacement": {"nodeSelector": {"matchLabels": {key: value}}}},
         });
         let made = telco_with(&options(Form::Raw, 18, false), as_is, &[controller]);
-        let install = made
-            .manifests
-            .iter()
-            .filter(|manifest| manifest.stage == Stage::Install);
+        let install = made.manifests.iter().filter(|manifest| manifest.stage != Stage::DayTwo);
         let texts: Vec<_> = install
             .map(|manifest| (manifest.file.clone(), manifest.yaml()))
             .collect();
@@ -289,4 +286,145 @@ fn boot_labels_are_for_releases_whose_kubelets_read_them() {
         assert!(sure || said("--boot-labels"), "4.{minor}: {:?}", made.notes);
         assert_eq!(!sure && said("assumed"), !sure, "4.{minor}: {:?}", made.notes);
     }
+}
+
+/// One machine of the control plane, in the documents of a site with VIPs.
+const SINGLE: &str = r#"apiVersion: berth.dev/v1alpha1
+kind: Cluster
+metadata: {name: georgia}
+spec: {baseDomain: telco.example, release: "4.18", apiVIPs: [10.19.3.2], ingressVIPs: [10.19.3.3]}
+---
+apiVersion: berth.dev/v1alpha1
+kind: Network
+metadata: {name: machine}
+spec: {cidr: 10.19.3.0/24}
+---
+schema: drydock/BaremetalNode/v1
+metadata: {schema: metadata/Document/v1, name: m0}
+data:
+  addressing:
+  - {network: machine, address: 10.19.3.11}
+  metadata: {boot_mac: "52:54:00:00:00:01"}
+  bmc: {address: "redfish-virtualmedia://10.19.4.1/redfish/v1/Systems/1", credentialsName: m0-bmc}
+---
+apiVersion: berth.dev/v1alpha1
+kind: LabelRule
+metadata: {name: masters}
+spec:
+  match: {namePatterns: ["m.*"]}
+  pool: master
+---
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfigPool
+metadata: {name: master}
+spec:
+  machineConfigSelector:
+    matchExpressions:
+    - {key: machineconfiguration.openshift.io/role, operator: In, values: [master]}
+  nodeSelector: {matchLabels: {node-role.kubernetes.io/master: ""}}
+"#;
+
+/// Assisted Service rejects VIPs and platform `BareMetal` for a single node.
+#[test]
+fn a_single_node_has_neither_vips_nor_a_platform() {
+    for form in [Form::Raw, Form::ClusterInstance] {
+        let (sources, documents) = crate::site::documents(&[("site.yaml".to_owned(), SINGLE.to_owned())]);
+        let (site, found) = berth_site::load(&sources, &documents);
+        assert!(!berth_site::has_errors(&found), "{found:?}");
+        let resolver = berth_site::Resolver::new(&site, berth_labels::Flavour::Openshift);
+        let made = berth_ztp::manifests(&berth_ztp::ZtpInput {
+            resolver: &resolver,
+            ingress_controllers: &[],
+            options: &ZtpOptions {
+                form,
+                ..ZtpOptions::default()
+            },
+        });
+        assert!(!made.manifests.is_empty(), "{:?}", made.diagnostics);
+        let name = match form {
+            Form::Raw => "31-agentclusterinstall.yaml",
+            Form::ClusterInstance => "50-clusterinstance.yaml",
+        };
+        let spec = &file(&made, name).object["spec"];
+        for key in ["apiVIPs", "ingressVIPs", "platformType"] {
+            assert!(spec.get(key).is_none(), "{form:?}: {spec}");
+        }
+        let texts: Vec<(String, String)> = made
+            .manifests
+            .iter()
+            .map(|manifest| (manifest.file.clone(), manifest.yaml()))
+            .collect();
+        assert_eq!(
+            findings(&texts, &CheckOptions::default()),
+            Vec::<String>::new(),
+            "{form:?}"
+        );
+    }
+}
+
+/// Hubs that do not ignore validations of one cluster have them disabled for all.
+#[test]
+fn validations_are_disabled_for_the_hub_where_it_is_too_old() {
+    for (minor, for_hub) in [(16, true), (17, false)] {
+        let options = ZtpOptions {
+            hub_release: Some(Release { major: 2, minor }),
+            ..options(Form::Raw, 18, true)
+        };
+        let made = telco(&options, as_is);
+        let settings = files(&made).contains(&"hub/01-configmap-assisted-service-config.yaml");
+        let service = file(&made, "hub/02-agentserviceconfig.yaml").object.to_string();
+        let install = file(&made, "31-agentclusterinstall.yaml").object.to_string();
+        assert_eq!(
+            (
+                settings,
+                service.contains("assisted-service-configmap"),
+                install.contains("ignored-host-validations")
+            ),
+            (for_hub, for_hub, !for_hub),
+            "2.{minor}"
+        );
+        let texts: Vec<(String, String)> = made
+            .manifests
+            .iter()
+            .map(|manifest| (manifest.file.clone(), manifest.yaml()))
+            .collect();
+        let errors: Vec<String> = findings(&texts, &CheckOptions::default())
+            .into_iter()
+            .filter(|line| line.starts_with("error "))
+            .collect();
+        assert_eq!(errors, Vec::<String>::new(), "2.{minor}");
+    }
+}
+
+/// The service compares VIP n with machine network n, so the networks are in the order of the VIPs and not of the documents.
+#[test]
+fn machine_networks_are_in_the_order_of_the_vips() {
+    let mut text = SINGLE
+        .replace("[10.19.3.2]", "[\"fd00:3::2\", 10.19.3.2]")
+        .replace("[10.19.3.3]", "[\"fd00:3::3\", 10.19.3.3]");
+    text.push_str("---\napiVersion: berth.dev/v1alpha1\nkind: Network\nmetadata: {name: machine6}\nspec: {cidr: \"fd00:3::/64\"}\n");
+    for number in 1..3 {
+        let _ = write!(
+            text,
+            "---\nschema: drydock/BaremetalNode/v1\nmetadata: {{schema: metadata/Document/v1, name: m{number}}}\ndata:\n  addressing: \
+             [{{network: machine, address: 10.19.3.2{number}}}]\n  metadata: {{boot_mac: \"52:54:00:00:01:0{number}\"}}\n  bmc: {{address: \
+             \"redfish-virtualmedia://10.19.4.2{number}/redfish/v1/Systems/1\", credentialsName: m{number}-bmc}}\n"
+        );
+    }
+    let (sources, documents) = crate::site::documents(&[("site.yaml".to_owned(), text)]);
+    let (site, found) = berth_site::load(&sources, &documents);
+    assert!(!berth_site::has_errors(&found), "{found:?}");
+    let resolver = berth_site::Resolver::new(&site, berth_labels::Flavour::Openshift);
+    let made = berth_ztp::manifests(&berth_ztp::ZtpInput {
+        resolver: &resolver,
+        ingress_controllers: &[],
+        options: &ZtpOptions::default(),
+    });
+    assert!(!made.manifests.is_empty(), "{:?}", made.diagnostics);
+    let install = &file(&made, "31-agentclusterinstall.yaml").object["spec"];
+    assert_eq!(
+        install["networking"]["machineNetwork"],
+        json!([{"cidr": "fd00:3::/64"}, {"cidr": "10.19.3.0/24"}])
+    );
+    assert_eq!(install["apiVIPs"], json!(["fd00:3::2", "10.19.3.2"]));
 }

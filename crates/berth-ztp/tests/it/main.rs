@@ -5,6 +5,8 @@ mod checks;
 #[cfg(test)]
 mod conditions;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod engine;
 #[cfg(test)]
 mod made;

@@ -15,7 +15,7 @@ const OF_SITES: &[&str] = &["ztp-no-cluster", "ztp-host"];
 fn line(sources: &Sources, diagnostic: &Diagnostic) -> String {
     let (severity, code) = (diagnostic.severity(), diagnostic.code());
     match diagnostic.span.map(|span| sources.location(span)) {
-        Some(at) => format!("{severity} {code} {}:{}", at.line, at.column),
+        Some(at) => format!("{severity} {code} {}:{}", at.line().unwrap(), at.column().unwrap()),
         None => format!("{severity} {code} nowhere"),
     }
 }
@@ -48,7 +48,7 @@ fn findings(code: &str, text: &str) -> Vec<String> {
     };
     found.sort_by_key(|diagnostic| {
         let at = diagnostic.span.map(|span| sources.location(span));
-        (at.map(|at| (at.line, at.column)), diagnostic.code())
+        (at.and_then(|at| Some((at.line()?, at.column()?))), diagnostic.code())
     });
     found.iter().map(|diagnostic| line(&sources, diagnostic)).collect()
 }

@@ -71,7 +71,7 @@ pub(crate) fn findings(texts: &[(String, String)], options: &CheckOptions) -> Ve
     found.sort_by_key(|finding| {
         let at = finding.span.map(|span| sources.location(span));
         (
-            at.as_ref().map(|at| (at.file.clone(), at.line)),
+            at.as_ref().map(|at| (at.file.clone(), at.line())),
             finding.message.clone(),
         )
     });
@@ -80,7 +80,7 @@ pub(crate) fn findings(texts: &[(String, String)], options: &CheckOptions) -> Ve
         .map(|finding| {
             let at = sources.location(finding.span.unwrap());
             let (severity, code) = (finding.severity(), finding.code());
-            format!("{severity} {code} {}:{} {}", at.file, at.line, finding.message)
+            format!("{severity} {code} {} {}", at.without_column(), finding.message)
         })
         .collect();
     lines.dedup();

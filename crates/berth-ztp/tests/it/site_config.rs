@@ -54,5 +54,8 @@ fn a_bad_override_is_found_where_it_is() {
     let (sources, documents) = documents(&[("siteconfig.yaml".to_owned(), bad)]);
     let converted = convert(&documents);
     assert_eq!(converted.diagnostics[0].code(), "ztp-override");
-    assert_eq!(sources.location(converted.diagnostics[0].span.unwrap()).line, 27);
+    assert_eq!(
+        sources.location(converted.diagnostics[0].span.unwrap()).line(),
+        Some(27)
+    );
 }

@@ -46,7 +46,8 @@ pub(crate) enum Format {
 pub(crate) struct FlavourArg {
     /// Whose kubelet and NodeRestriction rules hold; routes depend on it
     ///
-    /// Without it, what the label `berth.dev/flavour` of a Region document says; without that, upstream.
+    /// Without it, what the label `berth.dev/flavour` of a Region document says; without that, openshift where a document is from
+    /// an OpenShift cluster, and upstream otherwise.
     #[arg(long, value_name = "FLAVOUR", value_enum)]
     flavour: Option<FlavourName>,
 }
@@ -59,8 +60,7 @@ impl FlavourArg {
 
     /// The flavour for a site, or this one where nobody says.
     pub(crate) fn of_or(self, site: &Site, otherwise: Flavour) -> Flavour {
-        let declared = site.flavour.as_ref().map(|flavour| flavour.value);
-        self.flavour.map(Flavour::from).or(declared).unwrap_or(otherwise)
+        self.typed().or_else(|| site.declared_flavour()).unwrap_or(otherwise)
     }
 
     /// The flavour that was typed, if any.

@@ -60,6 +60,7 @@ pub(crate) struct IsoTarget {
 Examples:
   berth iso embed live.iso --ignition node.ign -o node.iso
   berth iso embed live.iso --ignition node.ign
+  berth iso embed live.iso --url https://api.example/config/worker -o worker.iso
   berth pointer --url https://berth.example.com:22623/node/n1 |
     berth iso embed live.iso --ignition - -o n1.iso
 
@@ -72,8 +73,23 @@ pub(crate) struct IsoEmbedArgs {
     pub(crate) image: PathBuf,
 
     /// File with the config; `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) ignition: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "url")]
+    pub(crate) ignition: Option<PathBuf>,
+
+    /// Address to fetch the config from, such as that of a Machine Config Server
+    ///
+    /// It is asked for with the header that Ignition itself sends. The config is embedded as it is: whatever it holds that is
+    /// secret is in the image then.
+    #[arg(long, value_name = "URL", conflicts_with = "ignition")]
+    pub(crate) url: Option<String>,
+
+    /// Certificates in PEM that the server's must lead to, beside those of the system
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub(crate) url_ca: Option<PathBuf>,
+
+    /// Take whatever certificate the server shows: whoever is in between can replace the config
+    #[arg(long, requires = "url", conflicts_with = "url_ca")]
+    pub(crate) insecure_url: bool,
 
     /// Replace a config that is there already, or contents that cannot be read
     #[arg(long)]

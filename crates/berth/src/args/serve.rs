@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use berth_pools::parse_duration;
+use berth_tokens::Role;
 use clap::{ArgGroup, Args, ValueEnum};
 
 use super::{DatabaseArgs, FlavourArg, LimitArgs, StrategyName};
@@ -24,7 +25,7 @@ use super::{DatabaseArgs, FlavourArg, LimitArgs, StrategyName};
 #[derive(Debug, Args)]
 #[command(
     override_usage = "\
-berth serve --listen <ADDR:PORT> [--auth <WAY> [FILE]]
+berth serve --listen <ADDR:PORT> [--auth <WAY> [FILE|URL]]
                 [--tls-cert <FILE> --tls-key <FILE>] [--database <ADDRESS>] [OPTIONS]
        berth serve <--ignition-listen <ADDR:PORT>|--plain-listen <ADDR:PORT>>
                 <--tokens <FILE>|--allow-anonymous> [OPTIONS]
@@ -40,6 +41,8 @@ Examples:
     --auth tokens api-tokens.json
   berth serve --listen 0.0.0.0:8443 --tls-cert server.crt --tls-key server.key \\
     --auth kubernetes --database-file database.txt
+  berth serve --listen 0.0.0.0:8443 --tls-cert server.crt --tls-key server.key \\
+    --auth keystone https://keystone.example/v3 --keystone-role netops=operator
   berth serve --site site/ --ignition-listen 0.0.0.0:22623 \\
     --tls-cert server.crt --tls-key server.key --tokens tokens.json"
 )]
@@ -54,13 +57,32 @@ pub(crate) struct ServeArgs {
     #[arg(long, requires = "listen")]
     pub(crate) plain_http: bool,
 
-    /// How callers of the API are known: none, tokens FILE, or kubernetes
+    /// How callers of the API are known: none, tokens FILE, kubernetes, or keystone URL
     ///
     /// none: whoever reaches the server may do everything; on loopback addresses only, and the default there. tokens FILE: by
     /// the tokens of a file that `berth token create --role` writes. kubernetes: by the tokens of the cluster, with the rights
-    /// that its RBAC gives on resources of berth.dev; /docs lists them.
-    #[arg(long, value_names = ["WAY", "FILE"], num_args = 1..=2, requires = "listen")]
+    /// that its RBAC gives on resources of berth.dev; /docs lists them. keystone URL: by the tokens of an `OpenStack` Keystone,
+    /// whose address is the one that clients have in `OS_AUTH_URL`; --keystone-role says what its roles may do.
+    #[arg(long, value_names = ["WAY", "FILE|URL"], num_args = 1..=2, requires = "listen")]
     pub(crate) auth: Vec<String>,
+
+    /// What a role of Keystone may do here: viewer, operator or admin; can be repeated
+    ///
+    /// Without it the roles of Airship's charts hold: admin and `admin_ucp` are admin, `admin_ucp_viewer` is viewer. With it only
+    /// the roles that are named count.
+    #[arg(long, value_name = "NAME=ROLE", value_parser = KeystoneRole::parse, requires = "auth")]
+    pub(crate) keystone_role: Vec<KeystoneRole>,
+
+    /// Certificates of the authorities that sign for Keystone, in PEM; those of the system unless given
+    #[arg(long, value_name = "FILE", requires = "auth")]
+    pub(crate) keystone_ca: Option<PathBuf>,
+
+    /// Another name of this server in the design references of tasks, with or without a port; can be repeated
+    ///
+    /// A `design_ref` that points to another server is refused, because it would not be what is applied. Shipyard names
+    /// Deckhand by its service, such as deckhand-int.ucp.svc.cluster.local:9000.
+    #[arg(long, value_name = "HOST[:PORT]", requires = "listen")]
+    pub(crate) design_host: Vec<String>,
 
     /// Serve documents alone, even where a cluster could be found
     #[arg(long, requires = "listen", conflicts_with_all = ["cluster_kubeconfig", "cluster_context"])]
@@ -262,6 +284,12 @@ pub(crate) struct IgnitionServerOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
+    /// CA bundle that kubelets read from /etc/kubernetes/kubelet-ca.crt, added to every config
+    ///
+    /// Without it, the bundle of the `ControllerConfig` of an OpenShift cluster, from the cluster or from the documents.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubelet_ca: Option<PathBuf>,
+
     /// Cluster that is told when a machine fetches its config, so that its Node is there before it
     #[arg(long, value_name = "KUBECONFIG")]
     pub(crate) announce_to: Option<PathBuf>,
@@ -310,4 +338,27 @@ pub(crate) enum LogLevel {
     Info,
     /// Every step, too
     Debug,
+}
+
+/// A role of Keystone with what it may do here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeystoneRole {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+}
+
+impl KeystoneRole {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (name, role) = text.rsplit_once('=').unwrap_or((text, ""));
+        let role = match role {
+            "viewer" => Role::Viewer,
+            "operator" => Role::Operator,
+            "admin" => Role::Admin,
+            _ => return Err("write NAME=viewer, NAME=operator or NAME=admin".to_owned()),
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            role,
+        })
+    }
 }

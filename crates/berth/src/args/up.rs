@@ -11,6 +11,8 @@ use clap::Args;
 /// its certificate and registers. On a terminal it draws pools and machines; elsewhere it prints a line for each thing that
 /// happens. Time passes faster than it does. It is for trying and rehearsing; production uses a real cluster. Ctrl-C ends
 /// it.
+///
+/// Executables for clusters can be built without it (cargo feature `up`).
 #[derive(Debug, Args)]
 #[command(
     override_usage = "berth up [--filename <PATH>] [OPTIONS]",

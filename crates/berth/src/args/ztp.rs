@@ -11,7 +11,8 @@ use super::{FlavourArg, Output};
 ///
 /// The whole set for a hub that runs Assisted Service: cluster, hosts with role, pool and labels, their static networks,
 /// Ignition overrides that carry the boot labels (so that they are there when the node registers, not after it is Ready), and
-/// the extra manifests with pools, machine configs and the routers' place.
+/// the extra manifests with pools, machine configs and the routers' place. The folder hub/ has what the hub needs once for all
+/// clusters: `AgentServiceConfig`, Provisioning and `ClusterImageSet`.
 ///
 /// The release decides what is made. What it cannot do is said. Remote workers come by a supported way: with a load balancer
 /// of your own, with user-managed networking, or at day 2, in the folder day2/.
@@ -26,7 +27,7 @@ Examples:
   berth ztp -f examples/telco-site
   berth ztp -f examples/telco-site --as clusterinstance -o hub/georgia
   berth ztp -f examples/telco-site --release 4.12 -o hub/georgia
-  berth ztp -f examples/telco-site --unsupported
+  berth ztp -f examples/telco-site --unsupported --hub-release 2.16
   berth ztp -f siteconfig.yaml
   berth ztp check hub/georgia"
 )]
@@ -50,7 +51,7 @@ pub(crate) struct ZtpArgs {
     #[arg(long, value_name = "4.NN")]
     pub(crate) release: Option<Release>,
 
-    /// Let remote workers in at day 0 by validations that do not block; nobody supports it
+    /// Let remote workers in at day 0 by validations that do not block; not supported
     #[arg(long)]
     pub(crate) unsupported: bool,
 
@@ -65,6 +66,17 @@ pub(crate) struct ZtpArgs {
     /// The `ClusterImageSet` of the hub; without it, `openshift-RELEASE`
     #[arg(long, value_name = "NAME")]
     pub(crate) image_set: Option<String>,
+
+    /// The release image of the `ClusterImageSet`; without it, the first patch release
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) release_image: Option<String>,
+
+    /// The release of Advanced Cluster Management on the hub, such as 2.16
+    ///
+    /// Before 2.17, `--unsupported` switches validations off by a `ConfigMap` for the whole hub instead of by an annotation of the
+    /// cluster.
+    #[arg(long, value_name = "2.NN")]
+    pub(crate) hub_release: Option<Release>,
 
     /// The public key with which people log in to the machines
     #[arg(long, value_name = "KEY")]

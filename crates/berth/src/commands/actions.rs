@@ -1,8 +1,8 @@
 //! `berth actions`: what was asked of a server.
 
+use berth_api::Action;
 use clap::ValueEnum as _;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::{
     args::ActionsArgs,
@@ -10,7 +10,8 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::{Printer, Report, Table},
-    workflow::{Action, Workflow},
+    server::Answer,
+    workflow::Workflow,
 };
 
 /// The most that a server gives at once.
@@ -24,26 +25,25 @@ pub(crate) fn run(args: &ActionsArgs, printer: &mut Printer<'_>) -> Result<Exit,
         .iter()
         .filter_map(|word| Some(word.to_possible_value()?.get_name().to_owned()));
     let lifecycle = words.collect::<Vec<_>>().join(",");
-    let documents = database::wait(async {
-        let mut documents = Vec::new();
+    let actions = database::wait(async {
+        let mut actions = Vec::new();
         let mut marker: Option<String> = None;
-        while documents.len() < args.limit {
-            let limit = (args.limit - documents.len()).min(PAGE).to_string();
+        while actions.len() < args.limit {
+            let limit = (args.limit - actions.len()).min(PAGE).to_string();
             let mut query = vec![("limit", limit.as_str())];
             query.extend(marker.as_deref().map(|marker| ("marker", marker)));
             if !lifecycle.is_empty() {
                 query.push(("lifecycle", lifecycle.as_str()));
             }
             let page = workflow.actions(&query).await?;
-            documents.extend(page.actions);
+            actions.extend(page.actions);
             marker = page.next;
             if marker.is_none() {
                 break;
             }
         }
-        Ok(documents)
+        Ok(actions)
     })?;
-    let actions = documents.iter().map(Action::read).collect::<Result<Vec<_>, _>>()?;
     if actions.is_empty() {
         printer.warning(if lifecycle.is_empty() {
             "there is no action yet"
@@ -51,18 +51,15 @@ pub(crate) fn run(args: &ActionsArgs, printer: &mut Printer<'_>) -> Result<Exit,
             "no action stands so"
         })?;
     }
-    printer.report(args.output.format, &Actions { documents, actions })?;
+    printer.report(args.output.format, &Actions(actions))?;
     Ok(Exit::Done)
 }
 
-struct Actions {
-    documents: Vec<Value>,
-    actions: Vec<Action>,
-}
+struct Actions(Vec<Answer<Action>>);
 
 impl Serialize for Actions {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.documents.serialize(serializer)
+        self.0.serialize(serializer)
     }
 }
 
@@ -73,21 +70,21 @@ impl Report for Actions {
             headers.extend(["USER", "REVISION", "STRATEGY"]);
         }
         let mut table = Table::new(headers);
-        for action in &self.actions {
-            let counts = action.counts();
+        for action in &self.0 {
+            let counts = action.progress;
             let mut cells = vec![
                 action.id.clone(),
                 action.name.clone(),
-                action.lifecycle().to_owned(),
+                action.action_lifecycle.as_str().to_owned(),
                 counts.nodes.to_string(),
                 counts.succeeded.to_string(),
                 counts.failed.to_string(),
-                action.datetime.clone().unwrap_or_default(),
+                action.datetime.clone(),
             ];
             if wide {
-                cells.push(action.user.clone().unwrap_or_default());
+                cells.push(action.user.clone());
                 cells.push(action.committed_rev_id.map(|it| it.to_string()).unwrap_or_default());
-                cells.push(action.strategy.clone().unwrap_or_default());
+                cells.push(action.strategy.map(|it| it.as_str().to_owned()).unwrap_or_default());
             }
             table.row(cells);
         }
@@ -95,9 +92,6 @@ impl Report for Actions {
     }
 
     fn names(&self) -> Vec<String> {
-        self.actions
-            .iter()
-            .map(|action| format!("action/{}", action.id))
-            .collect()
+        self.0.iter().map(|action| format!("action/{}", action.id)).collect()
     }
 }

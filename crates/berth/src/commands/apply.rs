@@ -2,8 +2,7 @@
 
 use std::io::Read;
 
-use berth_server::Clock;
-use serde_json::Value;
+use berth_clock::Clock;
 
 use crate::{
     args::ApplyArgs,
@@ -35,15 +34,15 @@ pub(crate) fn run(
             bucket: Some(args.bucket.clone()),
             dry_run: true,
             revision: None,
-            changes: changes(&[], &incoming.values()),
+            changes: changes(&[], &incoming.shown()),
         }
     } else {
         database::wait(async {
             let documents = Documents::open(&args.repository, IfMissing::Create, clock).await?;
             let latest = documents.latest().await?;
             let mut before = documents.to_compare(latest, &incoming).await?;
-            before.retain(|it| it.pointer("/status/bucket").and_then(Value::as_str) == Some(&args.bucket));
-            let changes = changes(&before, &incoming.values());
+            before.retain(|it| it.status.as_ref().is_some_and(|status| status.bucket == args.bucket));
+            let changes = changes(&before, &incoming.shown());
             let revision = if changes.is_empty() || args.dry_run {
                 latest
             } else {

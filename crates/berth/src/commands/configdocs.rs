@@ -2,10 +2,9 @@
 
 use std::{fmt::Write as _, io::Read};
 
+use berth_clock::Clock;
 use berth_repository::BufferMode;
-use berth_server::Clock;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::show;
 use crate::{
@@ -13,10 +12,11 @@ use crate::{
         ConfigdocsCommitArgs, ConfigdocsLoadArgs, ConfigdocsShowArgs, ConfigdocsStatusArgs, ConfigdocsVersionsArgs,
     },
     database::{self, IfMissing},
-    documents::{self, Documents, Versions},
+    documents::{self, Documents, StatusAnswer, Versions},
     exit::Exit,
     failure::Failure,
     output::{Printer, Report, Table, counted},
+    server::Answer,
 };
 
 /// Runs `berth configdocs load`.
@@ -90,7 +90,7 @@ pub(crate) fn status(args: &ConfigdocsStatusArgs, clock: &Clock, printer: &mut P
         let documents = Documents::open(&args.repository, IfMissing::Refuse, clock).await?;
         documents.collections(args.versions.as_deref()).await
     })?;
-    if collections.as_array().is_none_or(Vec::is_empty) {
+    if collections.0.is_empty() {
         printer.warning("there is no collection yet")?;
     }
     printer.report(args.output.format, &Collections(collections))?;
@@ -154,20 +154,15 @@ impl Report for Versions {
 
 /// Shipyard's status document, and for people what it means.
 struct Status {
-    answer: Value,
+    answer: StatusAnswer,
     end: String,
     revision: u64,
 }
 
 impl Status {
-    fn messages(&self) -> impl Iterator<Item = &Value> {
-        let list = self.answer.pointer("/details/messageList").and_then(Value::as_array);
-        list.into_iter().flatten()
-    }
-
     fn errors(&self) -> usize {
-        let is_error = |message: &&Value| message.get("error").and_then(Value::as_bool) == Some(true);
-        self.messages().filter(is_error).count()
+        let messages = self.answer.details.message_list.iter();
+        messages.filter(|message| message.error).count()
     }
 }
 
@@ -180,14 +175,12 @@ impl Serialize for Status {
 impl Report for Status {
     fn text(&self, _wide: bool) -> String {
         let mut text = String::new();
-        for message in self.messages() {
-            let part = |pointer: &str| message.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-            let level = part("/level").to_lowercase();
+        for message in &self.answer.details.message_list {
+            let level = message.level.as_str().to_lowercase();
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{level}[{}]: {}", part("/name"), part("/message"));
-            let place = part("/diagnostic");
-            if !place.is_empty() {
-                let _ = writeln!(text, "  --> {place}");
+            let _ = writeln!(text, "{level}[{}]: {}", message.name, message.message);
+            if !message.diagnostic.is_empty() {
+                let _ = writeln!(text, "  --> {}", message.diagnostic);
             }
         }
         text.push_str(&self.end);
@@ -201,13 +194,7 @@ impl Report for Status {
 }
 
 /// Collections in two versions, in Shipyard's form.
-struct Collections(Value);
-
-impl Collections {
-    fn rows(&self) -> impl Iterator<Item = &Value> {
-        self.0.as_array().into_iter().flatten()
-    }
-}
+struct Collections(Answer<berth_api::Collections>);
 
 impl Serialize for Collections {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -218,27 +205,22 @@ impl Serialize for Collections {
 impl Report for Collections {
     fn text(&self, _wide: bool) -> String {
         let mut table = Table::new(["COLLECTION", "BASE", "REVISION", "STATUS", "NEW", "REVISION", "STATUS"]);
-        for row in self.rows() {
-            let text = |key: &str| match row.get(key) {
-                Some(Value::String(text)) => text.clone(),
-                Some(Value::Null) | None => String::new(),
-                Some(other) => other.to_string(),
-            };
+        for row in &self.0.0 {
             table.row([
-                text("collection_name"),
-                text("base_version"),
-                text("base_revision"),
-                text("base_status"),
-                text("new_version"),
-                text("new_revision"),
-                text("new_status"),
+                row.collection_name.as_str(),
+                row.base_version.as_str(),
+                &row.base_revision.to_string(),
+                row.base_status.as_str(),
+                row.new_version.as_str(),
+                &row.new_revision.to_string(),
+                row.new_status.as_str(),
             ]);
         }
         table.to_string()
     }
 
     fn names(&self) -> Vec<String> {
-        let names = self.rows().filter_map(|row| row.get("collection_name")?.as_str());
+        let names = self.0.0.iter().map(|row| &row.collection_name);
         names.map(|name| format!("collection/{name}")).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! `berth stop`, `berth pause`, `berth resume` and `berth retry`.
 
+use berth_api::ActionDetail;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::relabel;
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::{Printer, Report},
+    server::Answer,
     workflow::{Workflow, action_id},
 };
 
@@ -70,7 +71,7 @@ async fn tell(
 struct Steered {
     line: String,
     id: String,
-    document: Value,
+    document: Answer<ActionDetail>,
 }
 
 impl Serialize for Steered {

@@ -3,8 +3,9 @@
 pub(super) mod documents;
 mod webhook;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, time::Duration};
 
+use berth_clock::Clock;
 use berth_cluster::{
     admission::Webhook,
     connect,
@@ -31,7 +32,7 @@ use crate::{
 const RENEWALS: u32 = 6;
 
 /// Runs the command.
-pub(crate) fn run(args: &ControllerArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &ControllerArgs, clock: &Clock) -> Result<Exit, Failure> {
     log::start(args.log_format, args.log_level);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &ControllerArgs) -> Result<Exit, Failure> {
         let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
             .await
             .map_err(unreachable)?;
-        let mut options = options(args);
+        let mut options = options(args, clock);
         options.documents = documents(args).await?;
         let serving = match (args.admission_listen, &args.tls_cert, &args.tls_key) {
             (Some(address), Some(certificate), Some(key)) => {
@@ -59,7 +60,9 @@ pub(crate) fn run(args: &ControllerArgs) -> Result<Exit, Failure> {
             }
             _ => None,
         };
-        controller::run(client, options, shutdown).await.map_err(unreachable)?;
+        Box::pin(controller::run(client, options, shutdown))
+            .await
+            .map_err(unreachable)?;
         if let Some(serving) = serving {
             let _ = serving.await;
         }
@@ -70,7 +73,7 @@ pub(crate) fn run(args: &ControllerArgs) -> Result<Exit, Failure> {
 /// Where to read which machines there are, besides the cluster itself.
 async fn documents(args: &ControllerArgs) -> Result<Option<documents::Documents>, Failure> {
     if !args.paths.is_empty() {
-        return documents::of_folder(args.paths.clone(), args.flavour).map(Some);
+        return documents::of_folder(&args.paths, args.flavour).map(Some);
     }
     let address = match (&args.database_file, &args.database) {
         (Some(file), _) => address_in(file)?,
@@ -81,8 +84,8 @@ async fn documents(args: &ControllerArgs) -> Result<Option<documents::Documents>
     Ok(Some(documents::of_database(Repository::new(store), args.flavour)))
 }
 
-fn options(args: &ControllerArgs) -> Options {
-    let mut options = Options::new(Arc::new(jiff::Timestamp::now));
+fn options(args: &ControllerArgs, clock: &Clock) -> Options {
+    let mut options = Options::new(clock.clone());
     options.mode = match args.mode {
         ModeName::Labels => Mode::Labels,
         ModeName::Full => Mode::Full,
@@ -99,7 +102,7 @@ fn options(args: &ControllerArgs) -> Options {
     if !args.no_leader_election {
         options.lease = Some(LeaseOptions {
             namespace: args.lease_namespace.clone(),
-            identity: args.identity.clone().unwrap_or_else(made_up_identity),
+            identity: args.identity.clone().unwrap_or_else(|| made_up_identity(clock)),
             duration: args.lease_duration,
             period: (args.lease_duration / RENEWALS).max(Duration::from_millis(100)),
             ..LeaseOptions::default()
@@ -109,9 +112,9 @@ fn options(args: &ControllerArgs) -> Options {
 }
 
 /// The host's name tells people which replica it is; process and time tell two on one host apart.
-fn made_up_identity() -> String {
+fn made_up_identity(clock: &Clock) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let started = jiff::Timestamp::now().as_millisecond();
+    let started = clock.now().as_millisecond();
     format!("{}-{}-{started}", host.trim(), std::process::id())
 }
 

@@ -9,11 +9,11 @@ use std::{
     path::PathBuf,
 };
 
+use berth_clock::Clock;
 use berth_documents::Diagnostic;
 use berth_pools::{
     Action, Change, ChangeKind, ChangedItem, DisruptionPolicy, MachineConfigSpec, Rendered, combine, diff_specs_with,
 };
-use berth_server::Clock;
 use berth_site::{IntOrString, Pool, Resolution, Resolver, check};
 
 use self::report::{ChangeReport, DiffReport, NodeReport, PoolReport};
@@ -100,12 +100,18 @@ impl<'a> Side<'a> {
         let resolutions = resolver.resolve_all();
         let mut diagnostics: Vec<Diagnostic> = check(&loaded.sources, &resolver, &resolutions);
         diagnostics.extend_from_slice(&loaded.diagnostics);
+        let diagnostics = diagnostics
+            .into_iter()
+            .map(|finding| loaded.secrets.veil(finding))
+            .collect();
         let shown = findings::show_errors(printer, &loaded.sources, diagnostics)?;
         let configs = rendering::render_pools(&loaded.site, None, &rendering::options(None))?;
         let failed = configs.iter().find_map(PoolConfig::failure);
         if shown != Exit::Done || failed.is_some() {
             let reason = match failed {
-                Some(error) if shown == Exit::Done => format!(": {}", Chain(error)),
+                Some(error) if shown == Exit::Done => {
+                    format!(": {}", loaded.secrets.veil_text(Chain(error).to_string()))
+                }
                 _ => String::new(),
             };
             return Err(Failure::Unusable(format!(

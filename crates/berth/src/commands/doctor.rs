@@ -1,5 +1,6 @@
 //! `berth doctor`: what is wrong with an installation, and what to do.
 
+use berth_clock::Clock;
 use berth_cluster::{
     connect,
     doctor::{Check, Expected, Health, doctor},
@@ -17,12 +18,12 @@ use crate::{
 };
 
 /// Runs the command.
-pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &DoctorArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let expected = Expected {
         namespace: args.namespace.clone(),
         mode: mode(args.mode),
         approve: args.approve,
-        now: jiff::Timestamp::now(),
+        now: clock.now(),
     };
     let checks = wait(async {
         let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())

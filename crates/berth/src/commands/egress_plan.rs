@@ -23,7 +23,11 @@ pub(crate) fn run(args: &EgressPlanArgs, stdin: &mut dyn Read, printer: &mut Pri
     let resolutions = resolver.resolve_all();
     let placement = Placement::new(&resolver, &resolutions);
     let egress = placement.egress();
-    if let Some(path) = &args.write {
+    let unplaced = egress.plan.addresses.iter().any(|address| address.best.is_none());
+    if args.write.is_some() && egress.plan.label.is_empty() && !egress.plan.addresses.is_empty() {
+        // A rule for no node would be applied and never noticed.
+        printer.error("no node can host any of the egress addresses, so no rule is written")?;
+    } else if let Some(path) = &args.write {
         let names: Vec<&str> = egress.plan.label.iter().map(String::as_str).collect();
         let rule = names_rule("egress-assignable", &names, &[(EGRESS_ASSIGNABLE, "")]);
         places::write_documents(printer, path, &[rule])?;
@@ -39,7 +43,8 @@ pub(crate) fn run(args: &EgressPlanArgs, stdin: &mut dyn Read, printer: &mut Pri
     let mut diagnostics = egress.beside;
     diagnostics.extend(egress.addresses.into_iter().flatten());
     let structured = args.output.format.is_structured() && args.write.is_none();
-    places::show(printer, &loaded, &resolver, &resolutions, diagnostics, structured)
+    let exit = places::show(printer, &loaded, &resolver, &resolutions, diagnostics, structured)?;
+    Ok(if unplaced { exit.max(Exit::No) } else { exit })
 }
 
 fn addresses(

@@ -5,7 +5,7 @@ mod report;
 use std::{collections::BTreeMap, io::Read};
 
 use berth_cluster::{DocumentKind, connect, list_documents};
-use berth_documents::{Severity, Sources};
+use berth_documents::{DocumentSet, Severity, object_name};
 use berth_labels::{LabelKey, LabelValue};
 use berth_placement::{Hosting, LabelChanges, Moves, moves};
 use berth_site::{LiveTraffic, Placement, Resolver};
@@ -20,7 +20,7 @@ use crate::{
     input,
     output::{Printer, counted, excerpts},
     places,
-    site::{Loaded, parse_all},
+    site::Loaded,
 };
 
 /// How messages call what was read from the API server.
@@ -83,9 +83,9 @@ fn from_files(
     stdin: &mut dyn Read,
     printer: &mut Printer<'_>,
 ) -> Result<(Loaded, Hosting), Failure> {
-    let texts = input::read_text(&args.observed, stdin).map_err(Failure::Input)?;
+    let observed = input::read_documents(&args.observed, stdin)?;
     let loaded = if args.places.files.paths.is_empty() {
-        let mut loaded = Loaded::from_texts(texts.clone());
+        let mut loaded = Loaded::new(observed.clone());
         if let Some(path) = &args.places.nodes {
             loaded.site.observed = loaded.observe(path, stdin, printer)?;
         }
@@ -93,7 +93,7 @@ fn from_files(
     } else {
         places::read(&args.places, stdin, printer)?
     };
-    let hosting = hosting(texts, printer)?;
+    let hosting = hosting(observed, printer)?;
     Ok((loaded, hosting))
 }
 
@@ -115,17 +115,21 @@ fn from_cluster(
         .then(|| Loaded::read(&args.places.files.paths, stdin))
         .transpose()?;
     let [traffic, nodes, site] = fetch(args, own_site)?;
-    let mut loaded = documents.unwrap_or_else(|| Loaded::from_texts([traffic.clone(), site].concat()));
-    loaded.site.observed = loaded.observe_texts(CLUSTER, nodes, printer)?.1;
+    let mut loaded = documents.unwrap_or_else(|| Loaded::new(DocumentSet::of_objects(traffic.iter().chain(&site))));
+    let add = |set: &mut DocumentSet| {
+        for node in &nodes {
+            set.add_object(object_name(node), node);
+        }
+    };
+    loaded.site.observed = loaded.observe_set(CLUSTER, add, printer)?.1;
     if loaded.site.observed.is_empty() {
         return Err(Failure::Unusable("the cluster has no nodes".to_owned()));
     }
-    Ok((loaded, hosting(traffic, printer)?))
+    let hosting = hosting(DocumentSet::of_objects(&traffic), printer)?;
+    Ok((loaded, hosting))
 }
 
-type Texts = Vec<(String, String)>;
-
-fn fetch(args: &EgressVerifyArgs, own_site: bool) -> Result<[Texts; 3], Failure> {
+fn fetch(args: &EgressVerifyArgs, own_site: bool) -> Result<[Vec<Value>; 3], Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -143,27 +147,21 @@ fn fetch(args: &EgressVerifyArgs, own_site: bool) -> Result<[Texts; 3], Failure>
         let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
             .await
             .map_err(unreachable)?;
-        let mut answers: [Texts; 3] = Default::default();
+        let mut answers: [Vec<Value>; 3] = Default::default();
         for (kinds, answer) in kinds.iter().zip(&mut answers) {
-            let objects = list_documents(&client, kinds).await.map_err(unanswered)?;
-            *answer = objects.iter().map(text).collect();
+            *answer = list_documents(&client, kinds).await.map_err(unanswered)?;
         }
         Ok(answers)
     })
 }
 
-fn text(object: &Value) -> (String, String) {
-    let part = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    (
-        format!("{}/{}", part("/kind"), part("/metadata/name")),
-        object.to_string(),
-    )
-}
-
 /// What runs where, from the objects of the cluster.
-fn hosting(texts: Texts, printer: &mut Printer<'_>) -> Result<Hosting, Failure> {
-    let mut sources = Sources::new();
-    let (documents, mut diagnostics) = parse_all(&mut sources, texts);
+fn hosting(set: DocumentSet, printer: &mut Printer<'_>) -> Result<Hosting, Failure> {
+    let DocumentSet {
+        sources,
+        documents,
+        mut diagnostics,
+    } = set;
     let (live, findings) = LiveTraffic::read(&sources, &documents);
     diagnostics.extend(findings);
     diagnostics.retain(|diagnostic| diagnostic.severity() == Severity::Error);

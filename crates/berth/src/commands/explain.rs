@@ -135,8 +135,7 @@ impl<'a> Explanation<'a> {
     }
 
     fn place(&self, span: Span) -> String {
-        let location = self.sources.location(span);
-        format!("{}:{}", location.file, location.line)
+        self.sources.location(span).without_column()
     }
 
     fn head(&self) -> String {

@@ -7,9 +7,9 @@ use std::io::Read;
 use berth_boot::{IgnitionAnswer, IgnitionInput, ignition, kubelet_unit};
 use berth_documents::emit::to_yaml;
 use berth_ignition::{Config, SpecVersion, file_contents, parse};
+use berth_ignition_server::{Pointer, pointer};
 use berth_labels::LabelSet;
-use berth_pools::{MachineConfigSpec, Rendered};
-use berth_server::{Pointer, pointer};
+use berth_pools::{OS_IMAGE_OVERRIDDEN, Rendered};
 use berth_site::Resolver;
 use serde_json::Value;
 
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &IgnitionArgs, stdin: &mut dyn Read, printer: &mut Print
     printer.note(&format!("{}: labels go by the way `{}`", subject.name, answer.way))?;
     boot::show_asides(printer, &answer.left_out, &answer.notes)?;
     if let Some(rendered) = rendered {
-        show_what_ignition_cannot(&rendered.spec, printer)?;
+        show_what_ignition_cannot(rendered, printer)?;
     } else {
         printer.note(&format!(
             "the documents hold no machine config for pool `{}`: the config has the labels alone",
@@ -236,9 +236,12 @@ fn other_contents(served: Option<&Config>, answer: &IgnitionAnswer) -> Vec<Strin
 }
 
 /// Names what a machine config asks for and Ignition has no words for.
-fn show_what_ignition_cannot(spec: &MachineConfigSpec, printer: &mut Printer<'_>) -> Result<(), Failure> {
+fn show_what_ignition_cannot(rendered: &Rendered, printer: &mut Printer<'_>) -> Result<(), Failure> {
+    let spec = &rendered.spec;
+    // The image that a cluster has anyhow is asked for by no machine config.
+    let names_image = rendered.annotations.contains_key(OS_IMAGE_OVERRIDDEN);
     let asked = [
-        (!spec.os_image_url.is_empty(), "an operating system image"),
+        (names_image, "an operating system image"),
         (!spec.extensions.is_empty(), "extensions"),
         (!matches!(spec.kernel_type.as_str(), "" | "default"), "another kernel"),
         (spec.fips, "FIPS mode"),

@@ -2,26 +2,27 @@
 //! cluster, served to machines.
 
 mod announce;
-mod committed;
-mod in_cluster;
 pub(super) mod log;
-mod source;
+mod make;
 
-use std::{future::Future, io, path::Path, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    io,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::Arc,
+};
 
+use berth_clock::Clock;
+use berth_ignition_server::{Access, Catalog, CatalogHandle, IgnitionService};
 use berth_listen::{Limits, ListenOptions, Server, TlsOptions};
 use berth_repository::Repository;
-use berth_server::{Access, Catalog, CatalogHandle, Clock, IgnitionService, TokenState, TokenStore};
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    time::{Interval, MissedTickBehavior, interval},
-};
+use berth_tokens::{TokenState, TokenStore};
+use tokio::signal::unix::{SignalKind, signal};
 
 use self::{
     announce::Announcements,
-    committed::CommittedSource,
-    in_cluster::ClusterSource,
-    source::{Broken, Maker, Reading, SiteSource},
+    make::{Broken, Content, Made, Maker},
 };
 use crate::{
     args::IgnitionServerOptions,
@@ -29,11 +30,9 @@ use crate::{
     failure::{Chain, Failure},
     findings,
     output::Printer,
+    sources::{Cluster, Committed, Declared, Files, Source},
     vital,
 };
-
-/// How often to look whether a file of the site changed. Looking is cheap: nothing is read unless one did.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs the command.
 pub(crate) fn run(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
@@ -54,17 +53,21 @@ pub(crate) fn run(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Pri
 pub(super) struct Ready {
     service: IgnitionService,
     handle: CatalogHandle,
-    source: Source,
+    origin: Origin,
+    maker: Maker,
     options: ListenOptions,
     is_anonymous: bool,
     announcements: Option<Announcements>,
 }
 
-/// Where the documents come from.
-enum Source {
-    Folder(SiteSource),
-    Committed(CommittedSource),
-    Cluster(ClusterSource),
+/// Where what is served comes from.
+enum Origin {
+    Documents(Declared),
+    /// A cluster that is not connected yet.
+    Cluster {
+        kubeconfig: Option<PathBuf>,
+        context: Option<String>,
+    },
 }
 
 /// The server of a folder of documents, or of a cluster.
@@ -77,25 +80,36 @@ pub(super) fn of_options(
         return of_folder(args, clock, printer);
     }
     let access = access(args, clock, printer)?;
-    let source = Source::Cluster(ClusterSource::new(args, Maker::new(args)?));
+    let origin = Origin::Cluster {
+        kubeconfig: args.cluster_kubeconfig.clone(),
+        context: args.cluster_context.clone(),
+    };
     let catalog = Catalog::loading("the objects of the cluster are being read");
-    Ok(Some(Ready::new(args, access, clock, catalog, source)))
+    Ok(Some(Ready::new(
+        args,
+        access,
+        clock,
+        catalog,
+        origin,
+        Maker::new(args)?,
+    )))
 }
 
 /// The server of a folder of documents. Nothing when they have mistakes, which have been printed: whoever starts a
 /// server looks at it, so better now than when the first machine asks.
 fn of_folder(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Printer<'_>) -> Result<Option<Ready>, Failure> {
     let access = access(args, clock, printer)?;
-    let mut source = SiteSource::new(args, Maker::new(args)?)?;
-    match source.read()? {
-        Reading::Catalog { catalog, notices } => {
+    let mut files = Files::new(&args.paths)?;
+    let maker = Maker::new(args)?;
+    match maker.make_here(files.read()?)? {
+        Made::Catalog { catalog, notices } => {
             for notice in notices {
                 printer.warning(&notice)?;
             }
-            let source = Source::Folder(source);
-            Ok(Some(Ready::new(args, access, clock, *catalog, source)))
+            let origin = Origin::Documents(Box::new(files));
+            Ok(Some(Ready::new(args, access, clock, *catalog, origin, maker)))
         }
-        Reading::Broken(Broken { sources, diagnostics }) => {
+        Made::Broken(Broken { sources, diagnostics }) => {
             findings::show_errors(printer, &sources, diagnostics)?;
             Ok(None)
         }
@@ -111,9 +125,9 @@ pub(super) fn of_revisions(
     printer: &mut Printer<'_>,
 ) -> Result<Ready, Failure> {
     let access = access(args, clock, printer)?;
-    let source = Source::Committed(CommittedSource::new(repository, Maker::new(args)?));
+    let origin = Origin::Documents(Box::new(Committed::new(repository)));
     let catalog = Catalog::loading("the committed revision is being read");
-    Ok(Ready::new(args, access, clock, catalog, source))
+    Ok(Ready::new(args, access, clock, catalog, origin, Maker::new(args)?))
 }
 
 /// Starts the log of a server.
@@ -122,14 +136,22 @@ pub(super) fn start_log(args: &IgnitionServerOptions) {
 }
 
 impl Ready {
-    fn new(args: &IgnitionServerOptions, access: Access, clock: &Clock, catalog: Catalog, source: Source) -> Self {
+    fn new(
+        args: &IgnitionServerOptions,
+        access: Access,
+        clock: &Clock,
+        catalog: Catalog,
+        origin: Origin,
+        maker: Maker,
+    ) -> Self {
         let handle = CatalogHandle::new(catalog);
-        let (observer, announcements) = announce::channel(args.announce_to.clone());
+        let (observer, announcements) = announce::channel(args.announce_to.clone(), clock);
         Self {
-            service: IgnitionService::with_observer(handle.clone(), access, Arc::clone(clock), observer),
+            service: IgnitionService::with_observer(handle.clone(), access, clock.clone(), observer),
             announcements,
             handle,
-            source,
+            origin,
+            maker,
             options: ListenOptions {
                 tls: tls(args),
                 plain: args.plain_listen,
@@ -144,7 +166,8 @@ impl Ready {
         let Self {
             service,
             handle,
-            mut source,
+            origin,
+            maker,
             options,
             is_anonymous,
             announcements,
@@ -152,20 +175,14 @@ impl Ready {
         if let Some(announcements) = announcements {
             vital::spawn("announcements", announcements.connect().await?);
         }
-        match &mut source {
-            Source::Folder(_) => say_what_is_served(&handle, "serving the site"),
-            // Before anybody can ask, so that nobody is sent away who need not be.
-            Source::Committed(source) => {
-                if let Some(read) = source.look().await {
-                    take(&handle, read, "serving the committed revision");
-                }
+        // Read before anybody can ask, so that nobody is sent away who need not be.
+        let follow: Pin<Box<dyn Future<Output = ()> + Send>> = match origin {
+            Origin::Documents(source) => Box::pin(following(source, maker, handle).await),
+            Origin::Cluster { kubeconfig, context } => {
+                let cluster = Cluster::connect(kubeconfig.as_deref(), context.as_deref()).await?;
+                Box::pin(following(Box::new(cluster), maker, handle).await)
             }
-            // A cluster that cannot be reached at the start is a slip of the pen; one that goes away later comes back.
-            Source::Cluster(source) => {
-                let read = source.start().await?;
-                take(&handle, read, "serving the cluster's objects");
-            }
-        }
+        };
         let server = Server::bind(options, service).await?;
         if is_anonymous {
             tracing::warn!(
@@ -178,7 +195,7 @@ impl Ready {
         if let Some(address) = server.plain_address() {
             tracing::warn!(%address, tls = false, "listening without TLS: tokens and configs can be read on the way");
         }
-        Ok((server, follow(source, handle)))
+        Ok((server, follow))
     }
 }
 
@@ -197,7 +214,7 @@ fn access(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Printer<'_>
         });
     }
     let store = TokenStore::open(path)?;
-    let now = clock();
+    let now = clock.now();
     // No reason to refuse: tokens can be made while the server runs, and after a restart all may be used up.
     if !store.list()?.iter().any(|token| token.state(now) == TokenState::Valid) {
         printer.warning(&format!("no token in `{}` is valid yet", path.display()))?;
@@ -235,62 +252,61 @@ pub(super) fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
     })
 }
 
-/// Reads the documents again whenever they changed, and serves them when they are sound.
-async fn follow(source: Source, handle: CatalogHandle) {
-    match source {
-        Source::Folder(source) => follow_folder(source, handle).await,
-        Source::Committed(source) => follow_revisions(source, handle).await,
-        Source::Cluster(source) => source.follow(handle).await,
+/// Serves what a source has, and gives what goes on with that whenever it changes.
+async fn following<T: Content + Send + 'static>(
+    mut source: Box<dyn Source<Content = T>>,
+    maker: Maker,
+    handle: CatalogHandle,
+) -> impl Future<Output = ()> + Send {
+    if !look(&mut *source, &maker, &handle, "serving the site").await {
+        say_what_is_served(&handle, "serving the site");
     }
-}
-
-async fn follow_folder(mut source: SiteSource, handle: CatalogHandle) {
-    let mut ticks = ticks();
-    loop {
-        ticks.tick().await;
-        // Files are read on a thread where waiting for the disk holds up nobody.
-        let looked = tokio::task::spawn_blocking(move || {
-            let read = source.has_changed().then(|| source.read());
-            (source, read)
-        });
-        let Ok((back, read)) = looked.await else {
-            tracing::error!("reading the site failed; it is not followed any more");
-            return;
-        };
-        source = back;
-        if let Some(read) = read {
-            take(&handle, read, "the site changed");
+    async move {
+        loop {
+            source.changed().await;
+            let changed = look(&mut *source, &maker, &handle, "the site changed").await;
+            let interrupted = handle
+                .stale_reason()
+                .is_some_and(|reason| reason.starts_with(INTERRUPTED));
+            match source.interruption() {
+                Some(why) if handle.stale_reason().is_none() => handle.set_stale(format!("{INTERRUPTED}: {why}")),
+                None if interrupted && !changed => handle.set_fresh(),
+                Some(_) | None => {}
+            }
         }
     }
 }
 
-async fn follow_revisions(mut source: CommittedSource, handle: CatalogHandle) {
-    let mut ticks = ticks();
-    loop {
-        ticks.tick().await;
-        if let Some(read) = source.look().await {
-            take(&handle, read, "another revision is committed");
-        }
-    }
-}
+/// How the reason begins when the source cannot be followed.
+const INTERRUPTED: &str = "the cluster cannot be followed";
 
-fn ticks() -> Interval {
-    let mut ticks = interval(LOOK_EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ticks
+/// Serves what a source has now; says whether there was anything new.
+async fn look<T: Content + Send + 'static>(
+    source: &mut dyn Source<Content = T>,
+    maker: &Maker,
+    handle: &CatalogHandle,
+    what: &str,
+) -> bool {
+    let made = match source.look().await {
+        Ok(None) => return false,
+        Ok(Some(reading)) => maker.make(reading).await,
+        Err(failure) => Err(failure),
+    };
+    take(handle, made, what);
+    true
 }
 
 /// Serves what was read, or says why it stays as it was.
-fn take(handle: &CatalogHandle, read: Result<Reading, Failure>, what: &str) {
-    match read {
-        Ok(Reading::Catalog { catalog, notices }) => {
+fn take(handle: &CatalogHandle, made: Result<Made, Failure>, what: &str) {
+    match made {
+        Ok(Made::Catalog { catalog, notices }) => {
             for notice in notices {
                 tracing::warn!("{notice}");
             }
             handle.replace(*catalog);
             say_what_is_served(handle, what);
         }
-        Ok(Reading::Broken(broken)) => {
+        Ok(Made::Broken(broken)) => {
             broken.log();
             keep(handle, broken.in_words());
             let revision = handle.current().revision().to_owned();

@@ -1,4 +1,4 @@
-//! `berth ingress rewrite`: refused selectors, said with a label of their own.
+//! `berth ingress rewrite`: rejected selectors, expressed with a label of their own.
 
 use std::{io::Read, path::Path};
 
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &IngressRewriteArgs, stdin: &mut dyn Read, printer: &mut
     let resolutions = resolver.resolve_all();
     let placement = Placement::new(&resolver, &resolutions);
     let mut rewrites = Vec::new();
-    let mut hopeless = Vec::new();
+    let (mut hopeless, mut empty) = (Vec::new(), Vec::new());
     for document in &loaded.site.ingress_controllers {
         let refused = document
             .controller
@@ -35,7 +35,20 @@ pub(crate) fn run(args: &IngressRewriteArgs, stdin: &mut dyn Read, printer: &mut
             &document.document,
             &placement.pools,
         ) {
-            Some(made) => rewrites.push(RewriteReport::new(made, &placement)),
+            Some(made) => {
+                for (short, whole) in &made.whole_names {
+                    printer.warning(&format!(
+                        "ingress controller `{}` selects host name `{short}`, which no node has: the rewrite is for `{whole}`",
+                        made.controller
+                    ))?;
+                }
+                // A rule for no node would be printed, applied and never noticed.
+                if made.nodes.is_empty() {
+                    empty.push(made.controller);
+                } else {
+                    rewrites.push(RewriteReport::new(made, &placement));
+                }
+            }
             None if refused => hopeless.push(document.name.value.to_string()),
             None => {}
         }
@@ -52,22 +65,23 @@ pub(crate) fn run(args: &IngressRewriteArgs, stdin: &mut dyn Read, printer: &mut
         }
         format => printer.report(format, &report)?,
     }
-    if report.0.is_empty() && hopeless.is_empty() {
+    if report.0.is_empty() && hopeless.is_empty() && empty.is_empty() {
         printer.hint("every selector can be converted, so there is nothing to rewrite")?;
     }
-    for made in report.0.iter().filter(|made| made.nodes.is_empty()) {
-        printer.warning(&format!(
-            "the selector of ingress controller `{}` means no node, so its rule matches none",
-            made.controller
+    for name in &empty {
+        printer.error(&format!(
+            "the selector of ingress controller `{name}` selects no node, so there is nothing to rewrite"
         ))?;
+        printer.hint("compare it with the names and labels of the nodes: `berth resolve` shows them")?;
     }
     for name in &hopeless {
         printer.error(&format!(
-            "the selector of ingress controller `{name}` means nothing, so that it cannot be said in another way"
+            "the selector of ingress controller `{name}` is invalid, so it cannot be rewritten"
         ))?;
     }
     let exit = places::show(printer, &loaded, &resolver, &resolutions, Vec::new(), false)?;
-    Ok(if hopeless.is_empty() { exit } else { exit.max(Exit::No) })
+    let done = hopeless.is_empty() && empty.is_empty();
+    Ok(if done { exit } else { exit.max(Exit::No) })
 }
 
 /// The way out for one controller. The fields are a contract.

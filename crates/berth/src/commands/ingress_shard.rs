@@ -14,7 +14,7 @@ use crate::{
     args::{Format, IngressShardArgs},
     exit::Exit,
     failure::Failure,
-    output::{Printer, Report},
+    output::{Printer, Report, counted},
     places,
 };
 
@@ -26,6 +26,7 @@ pub(crate) fn run(args: &IngressShardArgs, stdin: &mut dyn Read, printer: &mut P
     let placement = Placement::new(&resolver, &resolutions);
     let made = shard(&placement.nodes, &placement.pools, &args.remote, &args.domain)
         .ok_or_else(|| unknown_site(&loaded.site, &args.remote))?;
+    let commands = overwrites(&placement, &made, &args.remote);
     let report = ShardReport {
         route_label: format!("{}={}", made.route_label.0, made.route_label.1),
         nodes: made
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &IngressShardArgs, stdin: &mut dyn Read, printer: &mut P
         haproxy: haproxy_config(&args.domain, &made.servers, Ports::default()),
         ingress_controller: made.ingress_controller.clone(),
         rule: made.rule.clone(),
+        commands,
     };
     if args.haproxy.as_deref() == Some(Path::new("-")) {
         printer.data(&report.haproxy)?;
@@ -51,6 +53,17 @@ pub(crate) fn run(args: &IngressShardArgs, stdin: &mut dyn Read, printer: &mut P
         None if args.format.is_structured() && args.format != Format::Yaml => {}
         None => printer.hint("`--haproxy FILE` writes the configuration of the machine in front")?,
     }
+    if !report.commands.is_empty() {
+        printer.warning(&format!(
+            "the platform has set {REMOTE_WORKER} to an empty value on {} when they registered. Berth does not change labels that \
+             others set, so the shard selects no such node until its label has the value `{}`",
+            counted(report.commands.len(), "installed node"),
+            args.remote
+        ))?;
+        for command in &report.commands {
+            printer.hint(command)?;
+        }
+    }
     for name in made
         .nodes
         .iter()
@@ -64,6 +77,16 @@ pub(crate) fn run(args: &IngressShardArgs, stdin: &mut dyn Read, printer: &mut P
     }
     judge(args, &loaded.site, &placement, &made, printer)?;
     places::show(printer, &loaded, &resolver, &resolutions, Vec::new(), false)
+}
+
+/// The commands that give installed nodes the value: the platform set the empty label at registration, so a rule conflicts with it. The
+/// kubelet sets it only when it creates the Node, so the value stays.
+fn overwrites(placement: &Placement<'_>, made: &Shard, site: &str) -> Vec<String> {
+    let nodes = made.nodes.iter().filter_map(|index| placement.nodes.get(*index));
+    nodes
+        .filter(|node| placement.is_foreign_label(&node.name, REMOTE_WORKER, ""))
+        .map(|node| format!("oc label node {} {REMOTE_WORKER}={site} --overwrite", node.name))
+        .collect()
 }
 
 /// What the shard would run into beside the controllers that are there.
@@ -146,12 +169,22 @@ struct ShardReport {
     route_label: String,
     nodes: Vec<String>,
     haproxy: String,
+    /// What to run for nodes whose label the platform has set already.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<String>,
 }
 
 impl ShardReport {
     fn documents(&self) -> String {
+        let mut first = String::new();
+        if !self.commands.is_empty() {
+            first.push_str("# Run first, since the platform has set the label on installed nodes:\n");
+        }
+        for command in &self.commands {
+            first.extend(["#   ", command, "\n"]);
+        }
         format!(
-            "# Routes of this shard have the label {}\n{}",
+            "{first}# Routes of this shard have the label {}\n{}",
             self.route_label,
             to_yaml_documents(&[self.ingress_controller.clone(), self.rule.clone()])
         )

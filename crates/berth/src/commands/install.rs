@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use berth_clock::Clock;
 use berth_cluster::{
     admission::FailurePolicy,
     connect,
@@ -12,6 +13,7 @@ use berth_cluster::{
     },
 };
 use berth_labels::Flavour;
+use jiff::Timestamp;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -26,9 +28,10 @@ use crate::{
 };
 
 /// Runs `berth install`.
-pub(crate) fn install(args: &InstallArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+pub(crate) fn install(args: &InstallArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    let now = clock.now();
     if args.dry_run {
-        let certificate = serving_certificate(&args.namespace)?;
+        let certificate = serving_certificate(&args.namespace, now)?;
         let objects = manifests(&options(args, args.admission, PoolDefinitions::None, certificate)?);
         printer.report(args.output.format, &Manifests(objects))?;
         return Ok(Exit::Done);
@@ -45,11 +48,10 @@ pub(crate) fn install(args: &InstallArgs, printer: &mut Printer<'_>) -> Result<E
             given => given,
         };
         let kept = kept_certificate(&client, &args.namespace).await.map_err(unanswered)?;
-        let now = jiff::Timestamp::now();
         let good = |kept: &ServingCertificate| kept.seconds_left(now).is_some_and(|left| left > RENEW_BEFORE);
         let certificate = match kept.filter(good) {
             Some(kept) => kept,
-            None => serving_certificate(&args.namespace)?,
+            None => serving_certificate(&args.namespace, now)?,
         };
         let mut names = Vec::new();
         for object in manifests(&options(args, admission, definitions, certificate)?) {
@@ -155,7 +157,7 @@ pub(super) fn failure(name: FailureName) -> FailurePolicy {
 
 /// A certificate for the webhook's Service, and the authority that the API server is told to trust. The authority's key
 /// is forgotten: it signs nothing else, and an installation makes a new pair when the old one comes to its end.
-fn serving_certificate(namespace: &str) -> Result<ServingCertificate, Failure> {
+fn serving_certificate(namespace: &str, now: Timestamp) -> Result<ServingCertificate, Failure> {
     let unusable = |error: rcgen::Error| Failure::Unusable(format!("no certificate can be made: {}", Chain(&error)));
     let authority_key = KeyPair::generate().map_err(unusable)?;
     let mut authority = CertificateParams::new(Vec::new()).map_err(unusable)?;
@@ -163,7 +165,7 @@ fn serving_certificate(namespace: &str) -> Result<ServingCertificate, Failure> {
     authority
         .distinguished_name
         .push(DnType::CommonName, "berth-webhook-ca");
-    period(&mut authority);
+    period(&mut authority, now);
     let authority_certificate = authority.self_signed(&authority_key).map_err(unusable)?;
     let issuer = Issuer::from_params(&authority, &authority_key);
     let key = KeyPair::generate().map_err(unusable)?;
@@ -171,7 +173,7 @@ fn serving_certificate(namespace: &str) -> Result<ServingCertificate, Failure> {
     let names = vec![host.clone(), format!("{host}.cluster.local")];
     let mut parameters = CertificateParams::new(names).map_err(unusable)?;
     parameters.distinguished_name.push(DnType::CommonName, host);
-    period(&mut parameters);
+    period(&mut parameters, now);
     let certificate = parameters.signed_by(&key, &issuer).map_err(unusable)?;
     Ok(ServingCertificate {
         certificate: certificate.pem(),
@@ -181,8 +183,8 @@ fn serving_certificate(namespace: &str) -> Result<ServingCertificate, Failure> {
 }
 
 /// From yesterday, for clocks that are behind, for two years. `berth doctor` says when it ends.
-fn period(parameters: &mut CertificateParams) {
-    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+fn period(parameters: &mut CertificateParams, now: Timestamp) {
+    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let day = |date: jiff::civil::Date| {
         let number = |value: i8| u8::try_from(value).unwrap_or(1);
         rcgen::date_time_ymd(i32::from(date.year()), number(date.month()), number(date.day()))

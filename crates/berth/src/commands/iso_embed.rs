@@ -1,6 +1,6 @@
 //! `berth iso embed`: an Ignition config goes into a live image.
 
-use std::{io::Read, path::Path};
+use std::{io::Read, path::Path, time::Duration};
 
 use berth_ignition::{Finding, SpecVersion, parse};
 use berth_iso::Archive;
@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::{
     args::IsoEmbedArgs,
+    database,
     exit::Exit,
     failure::{Chain, Failure},
     files,
@@ -19,7 +20,10 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &IsoEmbedArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let (name, config) = read(&args.ignition, stdin)?;
+    let (name, config) = match (&args.url, &args.ignition) {
+        (Some(url), _) => (url.clone(), fetch(url, args)?),
+        (None, path) => read(path.as_deref().unwrap_or_else(|| Path::new("-")), stdin)?,
+    };
     if !check(&name, &config, printer)? {
         return Ok(Exit::No);
     }
@@ -64,6 +68,52 @@ pub(crate) fn run(args: &IsoEmbedArgs, stdin: &mut dyn Read, printer: &mut Print
     };
     printer.report(args.target.format, &embedded)?;
     Ok(Exit::Done)
+}
+
+/// What Ignition sends when it fetches a config of a version that live images read.
+const ACCEPT: &str = "application/vnd.coreos.ignition+json;version=3.4.0, */*;q=0.1";
+
+/// Fetches a config as Ignition would.
+fn fetch(url: &str, args: &IsoEmbedArgs) -> Result<Vec<u8>, Failure> {
+    let unreachable = |error: reqwest::Error| Failure::Unreachable {
+        server: url.to_owned(),
+        source: Box::new(error),
+    };
+    let mut client = reqwest::Client::builder()
+        .connect_timeout(Duration::from_secs(10))
+        .timeout(Duration::from_mins(1))
+        .danger_accept_invalid_certs(args.insecure_url);
+    if let Some(file) = &args.url_ca {
+        let certificates = reqwest::Certificate::from_pem_bundle(&files::read(file)?).unwrap_or_default();
+        if certificates.is_empty() {
+            return Err(Failure::Argument {
+                message: format!("`{}` holds no certificate", file.display()),
+                hint: Some("it must be in PEM: `-----BEGIN CERTIFICATE-----`".to_owned()),
+            });
+        }
+        client = certificates
+            .into_iter()
+            .fold(client, reqwest::ClientBuilder::add_root_certificate);
+    }
+    let client = client.build().map_err(unreachable)?;
+    database::wait(async {
+        let response = client.get(url).header(reqwest::header::ACCEPT, ACCEPT).send().await;
+        let response = response.map_err(unreachable)?;
+        let status = response.status();
+        let body = response.bytes().await.map_err(unreachable)?;
+        if !status.is_success() {
+            let said = String::from_utf8_lossy(&body);
+            let said = said.lines().next().unwrap_or_default();
+            return Err(Failure::Refused {
+                message: format!("`{url}` answers with {status}: {said}"),
+                hint: Some(
+                    "a server that asks for a token serves it to the machine alone; embed a pointer (`berth pointer`)"
+                        .to_owned(),
+                ),
+            });
+        }
+        Ok(body.to_vec())
+    })
 }
 
 fn read(path: &Path, stdin: &mut dyn Read) -> Result<(String, Vec<u8>), Failure> {

@@ -19,8 +19,7 @@ use crate::{
 pub(crate) fn run(args: &KubeadmArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let loaded = Loaded::read(&args.files.paths, stdin)?;
     // The site is judged by its own rules. For this machine those of upstream hold: that is what kubeadm installs.
-    let declared = loaded.site.flavour.as_ref().map(|flavour| flavour.value);
-    let resolver = Resolver::new(&loaded.site, declared.unwrap_or_default());
+    let resolver = Resolver::new(&loaded.site, loaded.site.flavour_for(None));
     let resolution = boot::resolve(&resolver, &args.node)?;
     let exit = boot::mistakes(printer, &loaded, &resolver, Some(&resolution))?;
     if exit != Exit::Done {

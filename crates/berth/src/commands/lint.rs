@@ -39,6 +39,9 @@ pub(crate) fn run(args: &LintArgs, stdin: &mut dyn Read, printer: &mut Printer<'
         diagnostics: &diagnostics,
     };
     printer.report(args.output.format, &report)?;
+    if let Some(reason) = loaded.site.flavour_reason(args.flavour.typed()) {
+        printer.note(&format!("judged by the rules of OpenShift: {reason}"))?;
+    }
     printer.aside(&format!("{}\n", tally.summary()))?;
     Ok(if tally.must_act() { Exit::No } else { Exit::Done })
 }

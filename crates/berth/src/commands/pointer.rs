@@ -3,7 +3,8 @@
 use std::io::Read;
 
 use berth_ignition::{SpecVersion, parse};
-use berth_server::{Pointer, Secret, pointer};
+use berth_ignition_server::{Pointer, pointer};
+use berth_tokens::Secret;
 use serde_json::Value;
 
 use crate::{

@@ -28,8 +28,7 @@ pub(crate) fn run(args: &PoolsArgs, stdin: &mut dyn Read, printer: &mut Printer<
         None => None,
     };
     // Membership is the same for all flavours, but what is found wrong on the way is not.
-    let flavour = loaded.site.flavour.as_ref().map(|flavour| flavour.value);
-    let resolver = Resolver::new(&loaded.site, flavour.unwrap_or_default());
+    let resolver = Resolver::new(&loaded.site, loaded.site.flavour_for(None));
     let mut diagnostics = loaded.diagnostics.clone();
     let report = match &observed {
         Some(nodes) => PoolsReport(live(resolver.membership(), nodes)),

@@ -1,7 +1,8 @@
 //! `berth relabel`: the declared labels for some nodes, as one action.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
+use berth_api::{ActionPreview, CreatedAction, Lifecycle, MovesFrom, NodeState};
 use berth_documents::{Severity, Sources, parse};
 use serde::Serialize;
 use serde_json::Value;
@@ -14,7 +15,8 @@ use crate::{
     failure::Failure,
     files,
     output::{Printer, Report, Table},
-    workflow::{Action, Diff, Ended, Request, Workflow, changes, follow, node_filter},
+    server::Answer,
+    workflow::{Ended, Request, Workflow, changes, counts, follow, node_filter, summary},
 };
 
 /// Runs the command.
@@ -44,11 +46,10 @@ pub(crate) fn run(args: &RelabelArgs, printer: &mut Printer<'_>) -> Result<Exit,
             return Ok(forecast.exit());
         }
         let created = workflow.submit(request).await?;
-        let id = Action::read(&created)?.id;
         if args.wait {
-            return to_the_end(&workflow, &id, args.output.format, printer).await;
+            return to_the_end(&workflow, &created.id, args.output.format, printer).await;
         }
-        printer.report(args.output.format, &Started(created, id))?;
+        printer.report(args.output.format, &Started(created))?;
         Ok(Exit::Done)
     })
 }
@@ -83,16 +84,17 @@ pub(super) async fn to_the_end(
             printer.note(&format!("the action goes on; `berth describe {id}` shows it"))?;
             Ok(Exit::No)
         }
-        Ended::Over(document) | Ended::Paused(document) => {
-            let action = Action::read(&document)?;
-            let is_complete = action.lifecycle() == "Complete";
+        Ended::Over(action) | Ended::Paused(action) => {
+            let lifecycle = action.action.action_lifecycle;
+            let is_complete = lifecycle == Lifecycle::Complete;
+            let counts = counts(&action);
             if format == Format::Table {
                 // Every node has been told already.
-                printer.data(&format!("action/{id}: {}, {}\n", action.lifecycle(), action.summary()))?;
+                printer.data(&format!("action/{id}: {}, {}\n", lifecycle.as_str(), summary(counts)))?;
             } else {
-                printer.report(format, &Described::new(document)?)?;
+                printer.report(format, &Described(*action))?;
             }
-            if !is_complete && action.counts().failed > 0 {
+            if !is_complete && counts.failed > 0 {
                 printer.hint(&format!("`berth retry {id}` runs again what failed, and only that"))?;
             }
             Ok(if is_complete { Exit::Done } else { Exit::No })
@@ -111,7 +113,11 @@ fn filter(args: &RelabelArgs) -> Result<Option<Value>, Failure> {
     if args.filters.is_empty() {
         return Ok(None);
     }
-    node_filter(&args.filters).map(Some)
+    let filter = serde_json::to_value(node_filter(&args.filters)?);
+    filter.map(Some).map_err(|error| Failure::Format {
+        format: "a node filter",
+        source: error.into(),
+    })
 }
 
 fn read_filter(file: &Path) -> Result<Value, Failure> {
@@ -134,7 +140,7 @@ fn read_filter(file: &Path) -> Result<Value, Failure> {
 }
 
 /// An action that has begun.
-struct Started(Value, String);
+struct Started(Answer<CreatedAction>);
 
 impl Serialize for Started {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -144,41 +150,35 @@ impl Serialize for Started {
 
 impl Report for Started {
     fn text(&self, _wide: bool) -> String {
-        format!("action/{} started; `berth describe {}` shows it\n", self.1, self.1)
+        let id = &self.0.id;
+        format!("action/{id} started; `berth describe {id}` shows it\n")
     }
 
     fn names(&self) -> Vec<String> {
-        vec![format!("action/{}", self.1)]
+        vec![format!("action/{}", self.0.id)]
     }
 }
 
 /// What an action would do.
-struct Forecast(Value);
+struct Forecast(Answer<ActionPreview>);
 
 impl Forecast {
     /// The exit code of the action itself.
     fn exit(&self) -> Exit {
-        let succeeds = |node: &Value| node.get("state").is_none_or(|state| state == "success");
-        if self.nodes().all(succeeds) {
+        if self.0.nodes.iter().all(|node| node.state == NodeState::Success) {
             Exit::Done
         } else {
             Exit::No
         }
     }
 
-    fn nodes(&self) -> impl Iterator<Item = &Value> {
-        self.0.get("nodes").and_then(Value::as_array).into_iter().flatten()
-    }
-}
-
-impl Forecast {
     /// What stands above the list of moves: whether they begin with what the cluster shows.
     fn heading(&self) -> String {
-        let part = |key: &str| self.0.pointer(&format!("/moves_from/{key}")).and_then(Value::as_str);
-        match (part("source"), part("reason")) {
-            (Some("cluster"), _) => "\nwhat would move, from where the cluster has it now:\n".to_owned(),
-            (_, Some(reason)) => format!("\nwhat would move, as OVN-Kubernetes is simulated ({reason}):\n"),
-            _ => "\nwhat would move:\n".to_owned(),
+        match &self.0.moves_from {
+            MovesFrom::Cluster => "\nwhat would move, from where the cluster has it now:\n".to_owned(),
+            MovesFrom::Simulation { reason } => {
+                format!("\nwhat would move, as OVN-Kubernetes is simulated ({reason}):\n")
+            }
         }
     }
 }
@@ -191,31 +191,24 @@ impl Serialize for Forecast {
 
 impl Report for Forecast {
     fn text(&self, wide: bool) -> String {
-        let text = |node: &Value, key: &str| node.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut table = if wide {
             Table::new(["NODE", "CHANGES", "PROTECTED", "MESSAGE"])
         } else {
             Table::new(["NODE", "CHANGES", "MESSAGE"])
         };
-        for node in self.nodes() {
-            let diff = node.get("diff").cloned().unwrap_or_default();
-            let diff: Diff = serde_json::from_value(diff).unwrap_or_default();
-            let protected = node.get("protected").and_then(Value::as_array).into_iter().flatten();
-            let protected: Vec<&str> = protected.filter_map(Value::as_str).collect();
-            let mut cells = vec![text(node, "name"), changes(&diff)];
+        for node in &self.0.nodes {
+            let mut cells = vec![node.name.clone(), changes(&node.diff)];
             if wide {
-                cells.push(protected.join(","));
+                cells.push(joined(&node.protected));
             }
-            cells.push(text(node, "message"));
+            cells.push(node.message.clone().unwrap_or_default());
             table.row(cells);
         }
         let mut text = table.to_string();
-        let findings = self.0.get("findings").and_then(Value::as_array).into_iter().flatten();
-        for finding in findings.filter_map(|it| it.as_str().or_else(|| it.get("message")?.as_str())) {
+        for finding in &self.0.findings {
             text.extend(["\n", finding]);
         }
-        let moves = self.0.get("moves").and_then(Value::as_array).into_iter().flatten();
-        for (number, sentence) in moves.filter_map(Value::as_str).enumerate() {
+        for (number, sentence) in self.0.moves.iter().enumerate() {
             if number == 0 {
                 text.push_str(&self.heading());
             }
@@ -226,7 +219,12 @@ impl Report for Forecast {
     }
 
     fn names(&self) -> Vec<String> {
-        let names = self.nodes().filter_map(|node| node.get("name")?.as_str());
-        names.map(|name| format!("node/{name}")).collect()
+        let names = self.0.nodes.iter().map(|node| format!("node/{}", node.name));
+        names.collect()
     }
+}
+
+/// Names with commas between.
+pub(super) fn joined(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(",")
 }

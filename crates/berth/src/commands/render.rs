@@ -34,7 +34,9 @@ pub(crate) fn run(args: &RenderArgs, stdin: &mut dyn Read, printer: &mut Printer
         format => printer.report(format, &report)?,
     }
     rendering::show_warnings(printer, &configs)?;
-    let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
+    let flavour = args.flavour.of(&loaded.site);
+    rendering::show_name_doubts(printer, &loaded.site, flavour, &configs)?;
+    let resolver = Resolver::new(&loaded.site, flavour);
     let exit = findings::show_errors(printer, &loaded.sources, loaded.findings_without_nodes(&resolver))?;
     let failures = show_failures(printer, &configs, exit)?;
     Ok(exit.max(failures))

@@ -1,6 +1,6 @@
 //! `berth revisions`: what was stored, and when.
 
-use berth_server::Clock;
+use berth_clock::Clock;
 use serde::Serialize;
 
 use crate::{

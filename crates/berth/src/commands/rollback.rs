@@ -1,6 +1,6 @@
 //! `berth rollback`: a new revision like an earlier one.
 
-use berth_server::Clock;
+use berth_clock::Clock;
 
 use crate::{
     args::RollbackArgs,

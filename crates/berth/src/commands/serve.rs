@@ -1,15 +1,19 @@
 //! `berth serve`: the API, and the Ignition server beside it.
 
+mod keystone;
+
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
+use berth_airship::{Api, ApiState, Auth, ClusterAccess, IdSource, KeystoneAccess, RolePolicy};
+use berth_clock::Clock;
 use berth_cluster::{admission::Webhook, connect};
 use berth_decide::Strategy;
 use berth_labels::Flavour;
 use berth_listen::{Limits, ListenOptions, Server, TlsOptions};
 use berth_repository::{Configdocs, DocumentRules, Repository, SiteRules};
-use berth_server::{Api, ApiState, Auth, Clock, ClusterAccess, IdSource, TokenStore};
 use berth_site::LabelJoin;
-use berth_store::{ActionStore, Store};
+use berth_store::Store;
+use berth_tokens::TokenStore;
 use berth_workflow::{DeploymentConfiguration, Engine, EngineOptions, Workflow, WorkflowOptions};
 use kube::Client;
 use tokio::sync::watch;
@@ -25,7 +29,6 @@ use crate::{
     database::{self, IfMissing},
     exit::Exit,
     failure::Failure,
-    io::microseconds,
     output::Printer,
     vital,
 };
@@ -69,21 +72,16 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
         None => None,
         Some(((listen, address, way), (repository, database))) => {
             let cluster = runtime.block_on(cluster(args))?;
-            let auth = auth(way, cluster.as_ref().map_err(String::as_str))?;
+            let auth = auth(way, cluster.as_ref().map_err(String::as_str), args)?;
             let rules: Arc<dyn DocumentRules> = Arc::new(SiteRules {
                 flavour: args.ignition.flavour.typed(),
             });
             let stop = CancellationToken::new();
-            let state = ApiState::new(
-                Arc::clone(&repository),
-                Arc::clone(&rules),
-                auth,
-                Arc::new(microseconds),
-                ids(),
-            )
-            .ending_with(stop.clone());
+            let state = ApiState::new(Arc::clone(&repository), Arc::clone(&rules), auth, clock.clone(), ids())
+                .with_design_hosts(args.design_host.iter().cloned())
+                .ending_with(stop.clone());
             let engine = cluster.as_ref().ok().map(|client| {
-                let options = engine_options(&args.relabelling, address);
+                let options = engine_options(&args.relabelling, address, clock);
                 Arc::new(Engine::new(Arc::clone(&database) as _, client.clone(), options))
             });
             let state = match (&engine, cluster) {
@@ -110,28 +108,6 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     let reviews = runtime.block_on(reviews(args))?;
     runtime.block_on(serve(api, ignition, reviews))?;
     Ok(Exit::Done)
-}
-
-/// The API on loopback for those who run everything in one process, and the engine that does its actions.
-pub(super) fn local_api(
-    repository: Arc<Repository>,
-    store: Arc<dyn ActionStore>,
-    client: Client,
-    flavour: Flavour,
-) -> (Api, Arc<Engine>) {
-    let rules: Arc<dyn DocumentRules> = Arc::new(SiteRules { flavour: Some(flavour) });
-    let options = EngineOptions::new("local", Arc::new(microseconds));
-    let engine = Arc::new(Engine::new(Arc::clone(&store), client, options));
-    let options = WorkflowOptions {
-        // The site is what is tried here; nobody deployed it.
-        require_site_action: false,
-        flavour: Some(flavour),
-        ..WorkflowOptions::default()
-    };
-    let configdocs = Arc::new(Configdocs::new(Arc::clone(&repository), Arc::clone(&rules)));
-    let workflow = Workflow::new(configdocs, store, Arc::clone(&engine), options);
-    let state = ApiState::new(repository, rules, Auth::None, Arc::new(microseconds), ids());
-    (Api::new(state.with_workflow(Arc::new(workflow))), engine)
 }
 
 /// The admission webhook, listening.
@@ -187,6 +163,7 @@ enum Way {
     None,
     Tokens(PathBuf),
     Kubernetes,
+    Keystone(reqwest::Url),
 }
 
 /// Reads `--auth`. Without it nobody is asked who they are, so nobody else may reach the API.
@@ -214,22 +191,28 @@ fn way(address: SocketAddr, given: &[String]) -> Result<Way, Failure> {
             "make it with `berth token create --role operator --token-file FILE`",
         ),
         ["kubernetes"] => Ok(Way::Kubernetes),
+        ["keystone", url] => keystone::address(url).map(Way::Keystone),
+        ["keystone"] => wrong(
+            "`--auth keystone` needs the address of Keystone".to_owned(),
+            "write it as clients have it in OS_AUTH_URL, such as `--auth keystone https://keystone.example/v3`",
+        ),
         ["none" | "kubernetes", file] => wrong(
             format!(
                 "`{file}` after `--auth {}` has no meaning",
                 words.first().unwrap_or(&"")
             ),
-            "only `--auth tokens` takes a file",
+            "only `--auth tokens` takes a file, and `--auth keystone` an address",
         ),
         [way, ..] => wrong(
             format!("`--auth {way}` is not known"),
-            "write `--auth none`, `--auth tokens FILE` or `--auth kubernetes`",
+            "write `--auth none`, `--auth tokens FILE`, `--auth kubernetes` or `--auth keystone URL`",
         ),
     }
 }
 
 /// What the API knows callers by. The cluster must be there if it is to say who they are.
-fn auth(way: Way, cluster: Result<&Client, &str>) -> Result<Auth, Failure> {
+fn auth(way: Way, cluster: Result<&Client, &str>, args: &ServeArgs) -> Result<Auth, Failure> {
+    let (roles, keystone_ca) = (&args.keystone_role, args.keystone_ca.as_deref());
     match way {
         Way::None => Ok(Auth::None),
         Way::Tokens(path) => {
@@ -246,6 +229,15 @@ fn auth(way: Way, cluster: Result<&Client, &str>) -> Result<Auth, Failure> {
                 hint: Some("name one with `--cluster-kubeconfig FILE`".to_owned()),
             }),
         },
+        Way::Keystone(url) => {
+            let policy = if roles.is_empty() {
+                RolePolicy::default()
+            } else {
+                RolePolicy::new(roles.iter().map(|given| (given.name.clone(), given.role)))
+            };
+            let access = KeystoneAccess::new(keystone::ask(&url, keystone_ca)?, policy);
+            Ok(Auth::Keystone(Arc::new(access)))
+        }
     }
 }
 
@@ -272,9 +264,9 @@ struct ServedApi {
     stop: CancellationToken,
 }
 
-fn engine_options(args: &RelabellingArgs, address: SocketAddr) -> EngineOptions {
+fn engine_options(args: &RelabellingArgs, address: SocketAddr, clock: &Clock) -> EngineOptions {
     let identity = args.identity.clone().unwrap_or_else(|| made_up_identity(address));
-    let mut options = EngineOptions::new(identity, Arc::new(microseconds));
+    let mut options = EngineOptions::new(identity, clock.clone());
     options.concurrency = args.concurrency;
     options.lease = args.lease_duration;
     options.policy.foreign.extend(args.protected.iter().cloned());
@@ -380,36 +372,18 @@ async fn serve(api: Option<ServedApi>, ignition: Option<Ready>, reviews: Option<
 }
 
 /// Random names in the form of UUIDs, as clients expect them.
-fn ids() -> IdSource {
+pub(super) fn ids() -> IdSource {
     Arc::new(|| {
         let mut bytes = [0; 16];
         // A system without randomness would have refused to start long before.
         let _ = getrandom::fill(&mut bytes);
-        let number = u128::from_be_bytes(bytes);
-        let number = number & !(0xf << 76) & !(0b11 << 62) | (4 << 76) | (0b10 << 62);
-        let digits = format!("{number:032x}");
-        let (first, rest) = digits.split_at(8);
-        let (second, rest) = rest.split_at(4);
-        let (third, rest) = rest.split_at(4);
-        let (fourth, fifth) = rest.split_at(4);
-        format!("{first}-{second}-{third}-{fourth}-{fifth}")
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ids_look_like_random_uuids() {
-        let ids = ids();
-        let (one, other) = (ids(), ids());
-        assert_ne!(one, other);
-        let lengths: Vec<usize> = one.split('-').map(str::len).collect();
-        assert_eq!(lengths, [8, 4, 4, 4, 12]);
-        assert_eq!(one.as_bytes()[14], b'4', "{one}");
-        assert!(b"89ab".contains(&one.as_bytes()[19]), "{one}");
-    }
 
     #[test]
     fn without_authentication_only_loopback_is_served() {

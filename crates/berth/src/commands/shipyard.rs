@@ -9,8 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use berth_api::NewAction;
 use reqwest::{Method, RequestBuilder, StatusCode, header};
-use serde_json::{Map, Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use self::item::Item;
 use crate::{
@@ -23,6 +25,7 @@ use crate::{
     failure::Failure,
     output::Printer,
     server::{Family, Server},
+    workflow::json,
 };
 
 /// Runs the command.
@@ -51,7 +54,7 @@ pub(crate) fn run(args: ShipyardArgs, stdin: &mut dyn Read, printer: &mut Printe
             let query = [("force", word(args.force)), ("dryrun", word(args.dryrun))];
             let request = shipyard.request(Method::POST, &["commitconfigdocs"], &query);
             shipyard.answer(request, printer, |answer| {
-                Ok(tables::status(answer, "Configuration documents committed."))
+                tables::status(answer, "Configuration documents committed.")
             })
         }
         ShipyardCommand::Get(args) => shipyard.get(args.command, printer),
@@ -100,11 +103,11 @@ impl Shipyard {
     }
 
     /// Sends a request and prints its answer in the form asked for.
-    fn answer(
+    fn answer<T: DeserializeOwned>(
         &self,
         request: RequestBuilder,
         printer: &mut Printer<'_>,
-        table: impl FnOnce(&Value) -> Result<String, Failure>,
+        table: impl FnOnce(&T) -> String,
     ) -> Result<Exit, Failure> {
         let (status, text) = self.exchange(request)?;
         let documents = crate::server::values(&text);
@@ -115,15 +118,14 @@ impl Shipyard {
                 Err(_) => printer.data(&ended(&text))?,
             },
             ShipyardFormat::Cli => {
-                let first = documents.as_ref().and_then(|documents| documents.first());
-                let is_validation = |value: &&Value| value.get("reason").and_then(Value::as_str) == Some("Validation");
-                match first {
-                    Some(answer) if status.is_success() || first.as_ref().is_some_and(is_validation) => {
-                        printer.data(&table(answer)?)?;
-                    }
-                    None if status.is_success() => printer.data(&table(&Value::Null)?)?,
-                    _ => return Err(self.server.refused(Family::Shipyard, status, first)),
+                let first = documents.and_then(|documents| documents.into_iter().next());
+                let is_validation = |value: &Value| value.get("reason").and_then(Value::as_str) == Some("Validation");
+                if !status.is_success() && !first.as_ref().is_some_and(is_validation) {
+                    return Err(self.server.refused(Family::Shipyard, status, first.as_ref()));
                 }
+                // No text is an answer too where nothing is to be said.
+                let answer = self.server.answer(first.unwrap_or_default())?;
+                printer.data(&table(&answer))?;
             }
         }
         Ok(exit(status))
@@ -162,11 +164,11 @@ impl Shipyard {
         }
         let allowed = args.allow_intermediate_commits.to_string();
         let query = [("allow-intermediate-commits", allowed.as_str())];
-        let body = json!({"name": args.name, "parameters": parameters});
-        let request = self
-            .request(Method::POST, &["actions"], &query)
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(body.to_string());
+        let body = NewAction {
+            name: args.name.clone(),
+            parameters,
+        };
+        let request = json(self.request(Method::POST, &["actions"], &query), &body);
         self.answer(request, printer, tables::created)
     }
 
@@ -205,16 +207,15 @@ impl Shipyard {
             .header(header::CONTENT_LENGTH, text.len())
             .body(text);
         self.answer(request, printer, |answer| {
-            Ok(tables::status(answer, "Configuration documents added."))
+            tables::status(answer, "Configuration documents added.")
         })
     }
 
     fn get(&self, what: ShipyardGet, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-        let list = |answer: &Value| answer.as_array().cloned().unwrap_or_default();
         match what {
             ShipyardGet::Actions(_) => {
                 let request = self.request(Method::GET, &["actions"], &[]);
-                self.answer(request, printer, |answer| tables::actions(&list(answer)))
+                self.answer(request, printer, tables::actions)
             }
             ShipyardGet::Configdocs(args) => {
                 let secrets = args.version.cleartext_secrets.to_string();
@@ -225,7 +226,7 @@ impl Shipyard {
                     }
                     None => {
                         let request = self.request(Method::GET, &["configdocs"], &[]);
-                        self.answer(request, printer, |answer| Ok(tables::configdocs(&list(answer))))
+                        self.answer(request, printer, tables::configdocs)
                     }
                 }
             }
@@ -242,7 +243,7 @@ impl Shipyard {
                     .into_iter()
                     .collect();
                 let request = self.request(Method::GET, &["workflows"], &query);
-                self.answer(request, printer, |answer| Ok(tables::workflows(&list(answer))))
+                self.answer(request, printer, tables::workflows)
             }
             ShipyardGet::SiteStatuses(args) => {
                 let types = args.types.join(",");
@@ -251,7 +252,7 @@ impl Shipyard {
                     .into_iter()
                     .collect();
                 let request = self.request(Method::GET, &["site_statuses"], &query);
-                self.answer(request, printer, |answer| Ok(tables::site_statuses(answer)))
+                self.answer(request, printer, tables::site_statuses)
             }
         }
     }
@@ -260,17 +261,17 @@ impl Shipyard {
         let request = self.request(Method::GET, &item.path(), &[]);
         match item {
             Item::Action(_) => self.answer(request, printer, tables::action),
-            Item::Step { .. } => self.answer(request, printer, |answer| Ok(tables::step(answer))),
-            Item::Validation { .. } => self.answer(request, printer, |answer| Ok(tables::validation(answer))),
-            Item::Workflow(_) => self.answer(request, printer, |answer| Ok(tables::workflow(answer))),
+            Item::Step { .. } => self.answer(request, printer, tables::step),
+            Item::Validation { .. } => self.answer(request, printer, tables::validation),
+            Item::Workflow(_) => self.answer(request, printer, tables::workflow),
             Item::Note(_) => self.text(request, printer),
         }
     }
 
     fn control(&self, verb: &str, id: &str, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
         let request = self.request(Method::POST, &["actions", id, "control", verb], &[]);
-        self.answer(request, printer, |_| {
-            Ok(format!("{verb} successfully submitted for action {id}\n"))
+        self.answer(request, printer, |_: &Value| {
+            format!("{verb} successfully submitted for action {id}\n")
         })
     }
 }

@@ -1,8 +1,8 @@
 //! `berth show`: the documents of a revision.
 
+use berth_clock::Clock;
 use berth_documents::emit;
-use berth_server::Clock;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::{
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ShowArgs, clock: &Clock, printer: &mut Printer<'_>) -> 
         Ok((revision, documents.documents(revision, shown).await?))
     })?;
     if let Some(bucket) = &args.bucket {
-        documents.retain(|it| it.pointer("/status/bucket").and_then(Value::as_str) == Some(bucket));
+        documents.retain(|it| it.status.as_ref().is_some_and(|status| status.bucket == *bucket));
     }
     if documents.is_empty() {
         let what = match &args.bucket {
@@ -40,20 +40,38 @@ pub(crate) fn run(args: &ShowArgs, clock: &Clock, printer: &mut Printer<'_>) -> 
 }
 
 /// Prints documents as they would be in a file; in JSON they are a list.
-pub(super) fn print(documents: &[Value], format: Format, printer: &mut Printer<'_>) -> Result<(), Failure> {
+pub(super) fn print(
+    documents: &[berth_api::Document],
+    format: Format,
+    printer: &mut Printer<'_>,
+) -> Result<(), Failure> {
     let format = if format == Format::Yaml { Format::Table } else { format };
-    printer.report(format, &List(documents))
+    let values = documents.iter().map(serde_json::to_value).collect::<Result<_, _>>();
+    let values = values.map_err(|error| Failure::Format {
+        format: "a document",
+        source: error.into(),
+    })?;
+    printer.report(format, &List { documents, values })
 }
 
-#[derive(Serialize)]
-struct List<'a>(&'a [Value]);
+struct List<'a> {
+    documents: &'a [berth_api::Document],
+    values: Vec<Value>,
+}
+
+impl Serialize for List<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.values.serialize(serializer)
+    }
+}
 
 impl Report for List<'_> {
     fn text(&self, _wide: bool) -> String {
-        emit::to_yaml_documents(self.0)
+        emit::to_yaml_documents(&self.values)
     }
 
     fn names(&self) -> Vec<String> {
-        self.0.iter().map(|document| Document::of(document).path()).collect()
+        let names = self.documents.iter().map(|document| Document::of(document).path());
+        names.collect()
     }
 }

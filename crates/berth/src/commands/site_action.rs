@@ -1,6 +1,6 @@
 //! `berth site-action record`: that somebody deployed or updated the site.
 
-use berth_server::Clock;
+use berth_clock::Clock;
 use serde::Serialize;
 use serde_json::json;
 

@@ -72,11 +72,11 @@ struct Checked {
     revisions: u64,
     documents: u64,
     sealed: u64,
-    problems: Vec<Problem>,
+    problems: Vec<DamageReport>,
 }
 
 #[derive(Debug, Serialize)]
-struct Problem {
+struct DamageReport {
     place: String,
     message: String,
 }
@@ -90,7 +90,7 @@ impl From<CheckReport> for Checked {
             problems: report
                 .problems
                 .into_iter()
-                .map(|problem| Problem {
+                .map(|problem| DamageReport {
                     place: problem.place,
                     message: problem.message,
                 })

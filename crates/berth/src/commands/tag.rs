@@ -1,7 +1,7 @@
 //! `berth tag`: words on revisions.
 
+use berth_clock::Clock;
 use berth_documents::{Severity, Sources, parse};
-use berth_server::Clock;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,14 +1,14 @@
 //! `berth token create`: a new token, whose secret is shown once.
 
+use berth_clock::Clock;
 use berth_cluster::connect;
 use berth_decide::is_node_name;
-use berth_pools::Timestamp;
 use berth_resources::{
     Berth,
     bootstrap::{BootstrapToken, LIFETIME, NAMESPACE, bootstrap_token},
 };
-use berth_server::{Clock, CreatedToken, NewToken, Role, TokenScope, TokenStore};
-use jiff::SignedDuration;
+use berth_tokens::{CreatedToken, NewToken, Role, TokenScope, TokenStore};
+use jiff::{SignedDuration, Timestamp};
 use kube::{
     Api, Client,
     api::{ListParams, PostParams},
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &TokenCreateArgs, clock: &Clock, printer: &mut Printer<'
             hint: Some("take `-o table` for the secret alone, or `-o json`".to_owned()),
         });
     }
-    let now = clock();
+    let now = clock.now();
     if let Some(node) = &args.bootstrap {
         return bootstrap(args, node, lifetime(args)?, now, printer);
     }
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &TokenCreateArgs, clock: &Clock, printer: &mut Printer<'
     let created = TokenStore::open(path)?.create(
         NewToken {
             scope: scope.clone(),
-            expires: lifetime.map(|lifetime| Timestamp(now.0.saturating_add(lifetime))),
+            expires: lifetime.map(|lifetime| after(now, SignedDuration::from_secs(lifetime))),
             single_use: args.single_use,
             comment: args.comment.clone(),
         },
@@ -87,6 +87,12 @@ fn lifetime(args: &TokenCreateArgs) -> Result<Option<i64>, Failure> {
     Ok(lifetime)
 }
 
+/// To the second, as tokens keep it.
+fn after(now: Timestamp, lifetime: SignedDuration) -> Timestamp {
+    let end = now.checked_add(lifetime).unwrap_or(Timestamp::MAX);
+    Timestamp::from_second(end.as_second()).unwrap_or(end)
+}
+
 /// A token of the cluster, bound to one node.
 fn bootstrap(
     args: &TokenCreateArgs,
@@ -106,9 +112,7 @@ fn bootstrap(
         || SignedDuration::try_from(LIFETIME).unwrap_or(SignedDuration::MAX),
         SignedDuration::from_secs,
     );
-    let expires = jiff::Timestamp::from_second(now.0)
-        .and_then(|now| now.checked_add(lifetime))
-        .unwrap_or(jiff::Timestamp::MAX);
+    let expires = after(now, lifetime);
     let mut random = [0; 22];
     getrandom::fill(&mut random)
         .map_err(|error| Failure::Unusable(format!("the system gives no randomness: {error}")))?;

@@ -1,7 +1,8 @@
 //! `berth token list`: all tokens, without their secrets.
 
-use berth_pools::Timestamp;
-use berth_server::{Clock, TokenInfo, TokenScope, TokenState, TokenStore};
+use berth_clock::Clock;
+use berth_tokens::{TokenInfo, TokenScope, TokenState, TokenStore};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &TokenListArgs, clock: &Clock, printer: &mut Printer<'_>
         printer.warning(&format!("there is no token file `{}` yet", path.display()))?;
     }
     let tokens = TokenStore::open(path)?.list()?;
-    let now = clock();
+    let now = clock.now();
     let report = TokensReport(tokens.iter().map(|token| TokenReport::new(token, now)).collect());
     printer.report(args.output.format, &report)?;
     Ok(Exit::Done)

@@ -1,7 +1,8 @@
 //! `berth token revoke`: from now on a token opens nothing.
 
-use berth_server::{Clock, TokenError, TokenStore};
+use berth_clock::Clock;
 use berth_site::close_matches;
+use berth_tokens::{TokenError, TokenStore};
 
 use crate::{args::TokenRevokeArgs, exit::Exit, failure::Failure, output::Printer};
 
@@ -9,7 +10,7 @@ use crate::{args::TokenRevokeArgs, exit::Exit, failure::Failure, output::Printer
 pub(crate) fn run(args: &TokenRevokeArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let store = TokenStore::open(&args.file.path)?;
     let id = args.id.strip_prefix("token/").unwrap_or(&args.id);
-    let info = match store.revoke(id, clock()) {
+    let info = match store.revoke(id, clock.now()) {
         Ok(info) => info,
         Err(TokenError::NoSuchToken { id }) => return Err(unknown(&store, id)?),
         Err(error) => return Err(error.into()),
@@ -23,7 +24,7 @@ fn unknown(store: &TokenStore, id: String) -> Result<Failure, Failure> {
     let names = tokens.iter().map(|token| token.id.as_str());
     let close = close_matches(&id, names).into_iter().map(str::to_owned).collect();
     // Whoever pastes the secret instead of the name must not find it in a log of errors.
-    let name = if berth_server::Secret::parse(&id).is_some() {
+    let name = if berth_tokens::Secret::parse(&id).is_some() {
         "(a secret)".to_owned()
     } else {
         id

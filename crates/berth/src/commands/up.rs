@@ -1,7 +1,6 @@
 //! `berth up`: everything in one process, on simulated machines.
 
 mod comparison;
-mod example;
 mod run;
 mod scenario;
 mod services;
@@ -10,16 +9,31 @@ mod world;
 
 use std::{io::Read, num::NonZeroUsize};
 
+use berth_clock::Clock;
+use berth_documents::DocumentSet;
 use berth_sim::play;
 
 use self::{scenario::Scenario, world::World};
-use crate::{args::UpArgs, exit::Exit, failure::Failure, input, output::Printer, site::Loaded};
+use crate::{
+    args::UpArgs,
+    exit::Exit,
+    failure::Failure,
+    input,
+    output::Printer,
+    site::Loaded,
+    sources::{Example, Reading, Source as _},
+};
 
 /// The same scenario gives the same transcript.
 const SEED: u64 = 1;
 
 /// Runs the command.
-pub(crate) fn run(args: &UpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    args: &UpArgs,
+    stdin: &mut dyn Read,
+    clock: &Clock,
+    printer: &mut Printer<'_>,
+) -> Result<Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -33,15 +47,18 @@ pub(crate) fn run(args: &UpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>
         printer.data(&transcript.map_err(|error| scenario.failure(&error))?)?;
         return Ok(Exit::Done);
     }
-    let mut texts = if args.paths.is_empty() {
-        example::texts()
+    let mut set = if args.paths.is_empty() {
+        runtime.block_on(example())?
     } else {
-        input::read_text(&args.paths, stdin).map_err(Failure::Input)?
+        input::read_documents(&args.paths, stdin)?
     };
+    if world::add_pool_if_none(&Loaded::new(set.clone()), &mut set) {
+        printer.note("the site describes no pool, so its machines boot in the pool worker")?;
+    }
     let names = world::machine_names(
-        &Loaded::from_texts(texts.clone()),
+        &Loaded::new(set.clone()),
         args.machines.map(NonZeroUsize::get),
-        &mut texts,
+        &mut set,
     );
     if names.is_empty() && scenario.is_none() {
         return Err(Failure::Argument {
@@ -50,10 +67,17 @@ pub(crate) fn run(args: &UpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>
         });
     }
     runtime.block_on(async {
-        let world = World::start(args, texts, names).await?;
+        let world = World::start(args, set, names, clock).await?;
         match &scenario {
             Some(scenario) => scenario.play(world, printer).await,
             None => world.run(args, printer).await,
         }
+    })
+}
+
+async fn example() -> Result<DocumentSet, Failure> {
+    Ok(match Example::default().look().await? {
+        Some(Reading::Version { content, .. }) => content.set,
+        Some(Reading::Nothing(_)) | None => DocumentSet::default(),
     })
 }

@@ -4,7 +4,7 @@ mod folder;
 
 use std::{io::Read, path::Path};
 
-use berth_documents::{Diagnostic, Document, Sources, parse};
+use berth_documents::Diagnostic;
 use berth_labels::Flavour;
 use berth_site::{Resolver, check};
 use berth_ztp::{
@@ -23,15 +23,14 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &ZtpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let texts = input::read_text(&args.paths, stdin).map_err(Failure::Input)?;
-    let (sources, documents) = parsed(&texts);
-    let made = if documents.iter().any(is_site_config) {
+    let set = input::read_documents(&args.paths, stdin)?;
+    let made = if set.documents.iter().any(is_site_config) {
         let Converted {
             manifests,
             notes,
             diagnostics,
-        } = convert(&documents);
-        let exit = findings::show_errors(printer, &sources, diagnostics)?;
+        } = convert(&set.documents);
+        let exit = findings::show_errors(printer, &set.sources, diagnostics)?;
         if exit != Exit::Done {
             return Ok(exit);
         }
@@ -41,7 +40,7 @@ pub(crate) fn run(args: &ZtpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_
             diagnostics: Vec::new(),
         }
     } else {
-        match from_site(args, &Loaded::from_texts(texts), printer)? {
+        match from_site(args, &Loaded::new(set), printer)? {
             Some(made) => made,
             None => return Ok(Exit::No),
         }
@@ -55,16 +54,6 @@ pub(crate) fn run(args: &ZtpArgs, stdin: &mut dyn Read, printer: &mut Printer<'_
         printer.note(note)?;
     }
     Ok(Exit::Done)
-}
-
-fn parsed(texts: &[(String, String)]) -> (Sources, Vec<Document>) {
-    let mut sources = Sources::new();
-    let mut documents = Vec::new();
-    for (name, text) in texts {
-        let id = sources.add(name.as_str(), text.as_str());
-        documents.extend(parse(&sources, id).documents);
-    }
-    (sources, documents)
 }
 
 /// The manifests of a site; without them, the reason has been shown.
@@ -87,6 +76,8 @@ fn from_site(args: &ZtpArgs, loaded: &Loaded, printer: &mut Printer<'_>) -> Resu
         },
         pull_secret: args.pull_secret.clone(),
         image_set: args.image_set.clone(),
+        release_image: args.release_image.clone(),
+        hub_release: args.hub_release,
         ssh_public_key: args.ssh_key.clone(),
     };
     let ingress: Vec<Value> = loaded
@@ -108,7 +99,7 @@ fn from_site(args: &ZtpArgs, loaded: &Loaded, printer: &mut Printer<'_>) -> Resu
     Ok(Some(made))
 }
 
-/// All manifests after each other, those of day 2 marked.
+/// All manifests after each other, those of the hub and of day 2 marked by their folder.
 fn stream(format: ArtefactFormat, manifests: &[Manifest], printer: &mut Printer<'_>) -> Result<(), Failure> {
     match format {
         ArtefactFormat::Json => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::output::{Report, Table, counted};
 
@@ -17,12 +17,13 @@ pub(crate) struct Document {
 
 impl Document {
     /// The name of a document in the form that is stored.
-    pub(crate) fn of(document: &Value) -> Self {
-        let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    pub(crate) fn of(document: &berth_api::Document) -> Self {
+        let metadata = document.written.get("metadata");
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         Self {
-            schema: text("/schema").unwrap_or_default(),
-            layer: text("/metadata/layeringDefinition/layer"),
-            name: text("/metadata/name").unwrap_or_default(),
+            schema: text(document.written.get("schema")).unwrap_or_default(),
+            layer: text(metadata.and_then(|metadata| metadata.pointer("/layeringDefinition/layer"))),
+            name: text(metadata.and_then(|metadata| metadata.get("name"))).unwrap_or_default(),
         }
     }
 
@@ -37,25 +38,25 @@ impl Document {
 
 /// What happens to one document. The fields are a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Change {
+pub(crate) struct ChangedDocument {
     pub(crate) change: &'static str,
     #[serde(flatten)]
     pub(crate) document: Document,
 }
 
 /// What changes from one set to the other, by name. `status` is where a document is filed, and no part of it.
-pub(crate) fn changes(before: &[Value], after: &[Value]) -> Vec<Change> {
+pub(crate) fn changes(before: &[berth_api::Document], after: &[berth_api::Document]) -> Vec<ChangedDocument> {
     let (mut before, after) = (by_name(before), by_name(after));
-    let mut changes: Vec<Change> = Vec::new();
+    let mut changes: Vec<ChangedDocument> = Vec::new();
     for (document, content) in after {
         let change = match before.remove(&document) {
             None => "created",
             Some(old) if old != content => "modified",
             Some(_) => continue,
         };
-        changes.push(Change { change, document });
+        changes.push(ChangedDocument { change, document });
     }
-    changes.extend(before.into_keys().map(|document| Change {
+    changes.extend(before.into_keys().map(|document| ChangedDocument {
         change: "deleted",
         document,
     }));
@@ -63,16 +64,9 @@ pub(crate) fn changes(before: &[Value], after: &[Value]) -> Vec<Change> {
     changes
 }
 
-fn by_name(documents: &[Value]) -> BTreeMap<Document, Value> {
-    let mut named = BTreeMap::new();
-    for document in documents {
-        let mut content = document.clone();
-        if let Some(fields) = content.as_object_mut() {
-            fields.remove("status");
-        }
-        named.insert(Document::of(document), content);
-    }
-    named
+fn by_name(documents: &[berth_api::Document]) -> BTreeMap<Document, &Map<String, Value>> {
+    let named = |document| (Document::of(document), &document.written);
+    documents.iter().map(named).collect()
 }
 
 /// What a write changes, and the revision it makes. The fields are a contract.
@@ -83,7 +77,7 @@ pub(crate) struct Written {
     pub(crate) dry_run: bool,
     /// The newest revision afterwards; null when there is none.
     pub(crate) revision: Option<u64>,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<ChangedDocument>,
 }
 
 impl Report for Written {
@@ -95,7 +89,7 @@ impl Report for Written {
             };
         }
         let mut table = Table::new(["CHANGE", "SCHEMA", "LAYER", "NAME"]);
-        for Change { change, document } in &self.changes {
+        for ChangedDocument { change, document } in &self.changes {
             table.row([
                 change,
                 document.schema.as_str(),

@@ -1,26 +1,15 @@
 //! Documents on their way from files into a bucket.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io::Read,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::HashMap, io::Read, path::PathBuf, sync::Arc};
 
 use berth_documents::{
-    Diagnostic, Document, Envelope, Severity, Sources,
+    Diagnostic, Document, DocumentSet, Envelope, Severity,
     deckhand::{DeckhandDocument, Identity},
     emit, to_deckhand,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::{
-    exit::Exit,
-    failure::Failure,
-    findings,
-    output::Printer,
-    site::{described, parse_all},
-};
+use crate::{exit::Exit, failure::Failure, findings, input, output::Printer, site::described};
 
 /// Documents whose form is right.
 #[derive(Debug)]
@@ -30,8 +19,20 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// As values, with the secrets in them.
-    pub(crate) fn values(&self) -> Vec<Value> {
+    fn values(&self) -> Vec<Value> {
         self.documents.iter().map(|document| document.to_json()).collect()
+    }
+
+    /// As a repository would show them, with the secrets in them.
+    pub(crate) fn shown(&self) -> Vec<berth_api::Document> {
+        let shown = self.values().into_iter().map(|document| berth_api::Document {
+            written: match document {
+                Value::Object(fields) => fields,
+                _ => Map::new(),
+            },
+            status: None,
+        });
+        shown.collect()
     }
 
     /// Whether there is a secret among them.
@@ -51,9 +52,11 @@ pub(crate) fn read(
     stdin: &mut dyn Read,
     printer: &mut Printer<'_>,
 ) -> Result<Result<Incoming, Exit>, Failure> {
-    let texts = crate::input::read_text(paths, stdin).map_err(Failure::Input)?;
-    let mut sources = Sources::new();
-    let (documents, mut diagnostics) = parse_all(&mut sources, texts);
+    let DocumentSet {
+        sources,
+        documents,
+        mut diagnostics,
+    } = input::read_documents(paths, stdin)?;
     if documents.is_empty() && diagnostics.is_empty() {
         let names: Vec<String> = paths.iter().map(|path| described(path)).collect();
         // Nothing is taken away on the word of a source that is empty.
@@ -94,12 +97,10 @@ pub(crate) fn read(
     Ok(Ok(Incoming { documents: incoming }))
 }
 
-/// The documents that can be stored, of texts that were read already. Others, such as kinds that Berth does not use, are
-/// left out.
-pub(crate) fn storable(texts: Vec<(String, String)>) -> Vec<Arc<DeckhandDocument>> {
-    let mut sources = Sources::new();
-    let (documents, _) = parse_all(&mut sources, texts);
-    let mut known = HashSet::new();
+/// Those of the documents that can be stored. Others, such as kinds that Berth does not use, are left out.
+#[cfg(feature = "up")]
+pub(crate) fn storable(documents: &[Document]) -> Vec<Arc<DeckhandDocument>> {
+    let mut known = std::collections::HashSet::new();
     documents
         .iter()
         .filter_map(|document| stored_form(document).ok())

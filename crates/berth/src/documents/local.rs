@@ -2,21 +2,22 @@
 
 use std::sync::Arc;
 
+use berth_api::{Collections, Document, RevisionList, Version};
+use berth_clock::Clock;
 use berth_documents::deckhand::{Listing, Query};
 use berth_repository::{
     BufferMode, CommitOptions, Configdocs, ConfigdocsError, Error, FiledDocument, LoadOptions, Repository,
-    RevisionQuery, Secrets, SiteRules, Version, revision_list,
+    RevisionQuery, Secrets, SiteRules, revision_list,
 };
-use berth_server::Clock;
 use berth_store::Write;
 use serde_json::Value;
 
-use super::{Incoming, Shown};
+use super::{Incoming, Shown, StatusAnswer};
 use crate::{
     args::DatabaseArgs,
     database::{self, IfMissing},
     failure::Failure,
-    server::join,
+    server::{Answer, join},
 };
 
 pub(crate) struct Local {
@@ -33,16 +34,16 @@ impl Local {
         Ok(Self {
             repository,
             configdocs,
-            clock: Arc::clone(clock),
+            clock: clock.clone(),
         })
     }
 
     /// In microseconds since 1970.
     fn now(&self) -> i64 {
-        (self.clock)().0.saturating_mul(1_000_000)
+        self.clock.microseconds()
     }
 
-    pub(super) async fn revisions(&self) -> Result<Value, Failure> {
+    pub(super) async fn revisions(&self) -> Result<RevisionList, Failure> {
         let revisions = self
             .repository
             .revisions(&RevisionQuery::default())
@@ -51,7 +52,7 @@ impl Local {
         Ok(revision_list(&revisions))
     }
 
-    pub(super) async fn documents(&self, revision: u64, shown: Shown) -> Result<Vec<Value>, Failure> {
+    pub(super) async fn documents(&self, revision: u64, shown: Shown) -> Result<Vec<Document>, Failure> {
         let documents = if shown.rendered {
             let query = query(Listing::RenderedDocuments)?;
             self.repository.rendered_documents(revision, &query).await
@@ -94,7 +95,12 @@ impl Local {
         deleted.map_err(|error| refused(error.into()))
     }
 
-    pub(super) async fn load(&self, name: &str, incoming: &Incoming, mode: BufferMode) -> Result<Value, Failure> {
+    pub(super) async fn load(
+        &self,
+        name: &str,
+        incoming: &Incoming,
+        mode: BufferMode,
+    ) -> Result<StatusAnswer, Failure> {
         let options = LoadOptions {
             mode,
             empty_collection: false,
@@ -103,16 +109,16 @@ impl Local {
             .configdocs
             .load(name, &incoming.documents, options, self.now(), &owner())
             .await;
-        Ok(loaded.map_err(not_staged)?.to_json())
+        Answer::of(loaded.map_err(not_staged)?.to_status())
     }
 
-    pub(super) async fn commit(&self, force: bool, dry_run: bool) -> Result<Value, Failure> {
+    pub(super) async fn commit(&self, force: bool, dry_run: bool) -> Result<StatusAnswer, Failure> {
         let options = CommitOptions { force, dry_run };
         let commitment = self.configdocs.commit(options, self.now(), &owner()).await;
-        Ok(commitment.map_err(not_staged)?.to_json())
+        Answer::of(commitment.map_err(not_staged)?.to_status())
     }
 
-    pub(super) async fn collections(&self, versions: Option<&str>) -> Result<Value, Failure> {
+    pub(super) async fn collections(&self, versions: Option<&str>) -> Result<Answer<Collections>, Failure> {
         let versions = versions.map(two_versions).transpose()?;
         let collections = self.configdocs.collections(versions).await;
         let collections = collections.map_err(|error| match error {
@@ -123,13 +129,15 @@ impl Local {
             },
             error => not_staged(error),
         })?;
-        serde_json::to_value(collections).map_err(|error| Failure::Format {
-            format: "JSON",
-            source: error.into(),
-        })
+        Answer::of(collections)
     }
 
-    pub(super) async fn collection(&self, name: &str, version: &str, cleartext: bool) -> Result<Vec<Value>, Failure> {
+    pub(super) async fn collection(
+        &self,
+        name: &str,
+        version: &str,
+        cleartext: bool,
+    ) -> Result<Vec<Document>, Failure> {
         let documents = self.configdocs.collection(name, one_version(version)?).await;
         Ok(values(&documents.map_err(not_staged)?, cleartext))
     }
@@ -139,9 +147,9 @@ fn query(listing: Listing) -> Result<Query, Failure> {
     Query::parse(listing, [("", ""); 0]).map_err(|error| refused(error.into()))
 }
 
-fn values(documents: &[FiledDocument], cleartext: bool) -> Vec<Value> {
+fn values(documents: &[FiledDocument], cleartext: bool) -> Vec<Document> {
     let secrets = Secrets::asked(cleartext);
-    documents.iter().map(|document| document.to_json(secrets)).collect()
+    documents.iter().map(|document| document.to_api(secrets)).collect()
 }
 
 /// A name for the lock that no other process of this machine uses.

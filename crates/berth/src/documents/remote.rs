@@ -1,14 +1,15 @@
 //! The operations on a server, over Deckhand's and Shipyard's routes.
 
+use berth_api::{Collections, Document, Revision, RevisionList};
 use berth_documents::emit;
 use berth_repository::BufferMode;
 use reqwest::{Method, RequestBuilder, StatusCode, header};
 use serde_json::Value;
 
-use super::{Incoming, Shown};
+use super::{Incoming, Shown, StatusAnswer};
 use crate::{
     failure::Failure,
-    server::{Family, Server},
+    server::{Answer, Family, Server},
 };
 
 const YAML: &str = "application/x-yaml";
@@ -16,16 +17,13 @@ const YAML: &str = "application/x-yaml";
 pub(crate) struct Remote(pub(super) Server);
 
 impl Remote {
-    pub(super) async fn revisions(&self) -> Result<Value, Failure> {
-        let values = self
-            .0
-            .ask(Family::Deckhand, self.0.request(Method::GET, &["revisions"], &[]))
-            .await?;
-        let list = values.into_iter().next().filter(|list| list.get("results").is_some());
-        list.ok_or_else(|| self.0.not_berth(StatusCode::OK))
+    pub(super) async fn revisions(&self) -> Result<RevisionList, Failure> {
+        let request = self.0.request(Method::GET, &["revisions"], &[]);
+        let list: Answer<RevisionList> = self.0.ask(Family::Deckhand, request).await?;
+        Ok(list.into_read())
     }
 
-    pub(super) async fn documents(&self, revision: u64, shown: Shown) -> Result<Vec<Value>, Failure> {
+    pub(super) async fn documents(&self, revision: u64, shown: Shown) -> Result<Vec<Document>, Failure> {
         let what = if shown.rendered {
             "rendered-documents"
         } else {
@@ -34,7 +32,7 @@ impl Remote {
         let path = ["revisions", &revision.to_string(), what];
         let query = [("cleartext-secrets", if shown.cleartext { "true" } else { "false" })];
         self.0
-            .ask(Family::Deckhand, self.0.request(Method::GET, &path, &query))
+            .ask_many(Family::Deckhand, self.0.request(Method::GET, &path, &query))
             .await
     }
 
@@ -42,24 +40,19 @@ impl Remote {
         let base = base.to_string();
         let query = [("base-revision", base.as_str())];
         let request = self.0.request(Method::PUT, &["buckets", bucket, "documents"], &query);
-        let documents = self.0.ask(Family::Deckhand, yaml(request, incoming.text())).await?;
-        let number = documents
-            .first()
-            .and_then(|document| document.pointer("/status/revision"));
-        number
-            .and_then(Value::as_u64)
-            .ok_or_else(|| self.0.not_berth(StatusCode::OK))
+        let request = yaml(request, incoming.text());
+        let documents: Vec<Document> = self.0.ask_many(Family::Deckhand, request).await?;
+        let status = documents.first().and_then(|document| document.status.as_ref());
+        let status = status.ok_or_else(|| self.0.not_berth(StatusCode::OK))?;
+        Ok(status.revision)
     }
 
     pub(super) async fn rollback(&self, to: u64, base: u64) -> Result<u64, Failure> {
         let base = base.to_string();
         let query = [("base-revision", base.as_str())];
         let request = self.0.request(Method::POST, &["rollback", &to.to_string()], &query);
-        let answer = self.0.ask(Family::Deckhand, request).await?;
-        let number = answer.first().and_then(|revision| revision.get("id"));
-        number
-            .and_then(Value::as_u64)
-            .ok_or_else(|| self.0.not_berth(StatusCode::OK))
+        let revision: Answer<Revision> = self.0.ask(Family::Deckhand, request).await?;
+        Ok(revision.id)
     }
 
     pub(super) async fn put_tag(&self, revision: u64, tag: &str, data: Option<&Value>) -> Result<(), Failure> {
@@ -70,57 +63,62 @@ impl Remote {
             Some(data) => yaml(request, emit::to_yaml(data)),
             None => request,
         };
-        self.0.ask(Family::Deckhand, request).await?;
-        Ok(())
+        self.0.tell(Family::Deckhand, request).await
     }
 
     pub(super) async fn delete_tag(&self, revision: u64, tag: &str) -> Result<(), Failure> {
         let request = self
             .0
             .request(Method::DELETE, &["revisions", &revision.to_string(), "tags", tag], &[]);
-        self.0.ask(Family::Deckhand, request).await?;
-        Ok(())
+        self.0.tell(Family::Deckhand, request).await
     }
 
-    pub(super) async fn load(&self, name: &str, incoming: &Incoming, mode: BufferMode) -> Result<Value, Failure> {
+    pub(super) async fn load(
+        &self,
+        name: &str,
+        incoming: &Incoming,
+        mode: BufferMode,
+    ) -> Result<StatusAnswer, Failure> {
         let request = self
             .0
             .request(Method::POST, &["configdocs", name], &[("buffermode", mode.as_str())]);
-        let answer = self.0.ask(Family::Shipyard, yaml(request, incoming.text())).await?;
-        self.0.one(answer)
+        self.0.ask(Family::Shipyard, yaml(request, incoming.text())).await
     }
 
-    pub(super) async fn commit(&self, force: bool, dry_run: bool) -> Result<Value, Failure> {
+    pub(super) async fn commit(&self, force: bool, dry_run: bool) -> Result<StatusAnswer, Failure> {
         let word = |flag| if flag { "true" } else { "false" };
         let query = [("force", word(force)), ("dryrun", word(dry_run))];
-        let (status, values) = self
+        let (status, mut values) = self
             .0
             .exchange(self.0.request(Method::POST, &["commitconfigdocs"], &query))
             .await?;
         // That the documents are not sound is an answer, also where its status says no.
-        let is_answer = |value: &&Value| value.get("reason").and_then(Value::as_str) == Some("Validation");
-        if status.is_success() || values.first().as_ref().is_some_and(is_answer) {
-            return self.0.one(values);
+        let is_answer = |value: &Value| value.get("reason").and_then(Value::as_str) == Some("Validation");
+        match values.pop() {
+            Some(answer) if status.is_success() || is_answer(&answer) => self.0.answer(answer),
+            refusal => Err(self.0.refused(Family::Shipyard, status, refusal.as_ref())),
         }
-        Err(self.0.refused(Family::Shipyard, status, values.first()))
     }
 
-    pub(super) async fn collections(&self, versions: Option<&str>) -> Result<Value, Failure> {
+    pub(super) async fn collections(&self, versions: Option<&str>) -> Result<Answer<Collections>, Failure> {
         let query: Vec<(&str, &str)> = versions.map(|versions| ("versions", versions)).into_iter().collect();
-        let answer = self
-            .0
+        self.0
             .ask(Family::Shipyard, self.0.request(Method::GET, &["configdocs"], &query))
-            .await?;
-        self.0.one(answer)
+            .await
     }
 
-    pub(super) async fn collection(&self, name: &str, version: &str, cleartext: bool) -> Result<Vec<Value>, Failure> {
+    pub(super) async fn collection(
+        &self,
+        name: &str,
+        version: &str,
+        cleartext: bool,
+    ) -> Result<Vec<Document>, Failure> {
         let query = [
             ("version", version),
             ("cleartext-secrets", if cleartext { "true" } else { "false" }),
         ];
         self.0
-            .ask(
+            .ask_many(
                 Family::Shipyard,
                 self.0.request(Method::GET, &["configdocs", name], &query),
             )

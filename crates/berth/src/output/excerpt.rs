@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt::Write as _, ops::Range};
 
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
-use berth_documents::{Diagnostic, Severity, Sources, Span};
+use berth_documents::{Diagnostic, Place, Severity, Sources, Span};
 
 use super::printable;
 
@@ -60,18 +60,20 @@ fn place(sources: &Sources, span: Span, kind: AnnotationKind, is_secret: bool) -
     let text = sources.text(span.source);
     let line = line_around(text, span.start as usize);
     let name = printable(sources.name(span.source));
-    let line_number = location.line as usize;
+    let Place::Text { line: number, column } = location.place else {
+        return Origin::path(printable(&location.to_string()).into_owned()).into();
+    };
     let shown = text.get(line.clone()).unwrap_or_default();
     if shown.len() > LONGEST_LINE || text.is_empty() {
         return Origin::path(name)
-            .line(line_number)
-            .char_column(location.column as usize)
+            .line(number as usize)
+            .char_column(column as usize)
             .into();
     }
     let mark = mark(shown, &line, span);
     let marked: Annotation<'_> = kind.span(mark.clone());
     Snippet::source(without_secrets(shown, is_secret.then_some(mark)))
-        .line_start(line_number)
+        .line_start(number as usize)
         .path(Some(name))
         .annotation(marked)
         .into()

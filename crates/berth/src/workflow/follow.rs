@@ -2,31 +2,34 @@
 
 use std::{collections::BTreeSet, io::IsTerminal as _, time::Duration};
 
+use berth_api::{ActionDetail, ActionEvent, Lifecycle, NodeEvent, NodeOutcome, NodeState};
 use reqwest::{Method, Response};
-use serde::Deserialize as _;
-use serde_json::Value;
 
 use super::{
-    Action, NodeOutcome, NodeState, Workflow,
+    Workflow, counts,
     events::{Event, Events},
+    state_word, told,
 };
 use crate::{
     failure::Failure,
     output::{Printer, Progress, printable},
+    server::Answer,
 };
 
 /// So long nothing may be heard before the action is looked at: events can be lost with a connection.
 const QUIET: Duration = Duration::from_secs(2);
 /// How often in a row the server may be away.
 const ATTEMPTS: u32 = 30;
+/// What a server answers that cannot ask whether we may do this, or is about to end.
+const UNAVAILABLE: u16 = 503;
 
 /// How following ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// The action is over: the server's document of it.
-    Over(Value),
+    Over(Box<Answer<ActionDetail>>),
     /// The action waits for somebody, and nobody sits here: the server's document of it.
-    Paused(Value),
+    Paused(Box<Answer<ActionDetail>>),
     /// The user did not want to wait any more. The action goes on.
     Interrupted,
 }
@@ -54,21 +57,23 @@ async fn watch(workflow: &Workflow, id: &str, printer: &mut Printer<'_>) -> Resu
             Ok(document) => {
                 away = 0;
                 if teller.look(&document, printer)? {
-                    return Ok(Ended::Over(document));
+                    return Ok(Ended::Over(Box::new(document)));
                 }
                 if teller.is_paused && !is_attended {
-                    return Ok(Ended::Paused(document));
+                    return Ok(Ended::Paused(Box::new(document)));
                 }
             }
-            Err(Failure::Unreachable { .. }) if away < ATTEMPTS => {
+            Err(failure) => {
+                let Some(why) = why_away(&failure).filter(|_| away < ATTEMPTS) else {
+                    return Err(failure);
+                };
                 away += 1;
                 if away == 1 {
-                    teller.say("the server does not answer; waiting for it", printer)?;
+                    teller.say(&format!("{why}; waiting for it"), printer)?;
                 }
                 tokio::time::sleep(QUIET).await;
                 continue;
             }
-            Err(failure) => return Err(failure),
         }
         let mut events = Events::default();
         // An end of the stream, an error on it and silence have one answer: look at the action.
@@ -84,6 +89,19 @@ async fn watch(workflow: &Workflow, id: &str, printer: &mut Printer<'_>) -> Resu
     }
 }
 
+/// Why a server has no answer now, if it may have one later: the action goes on meanwhile.
+fn why_away(failure: &Failure) -> Option<String> {
+    match failure {
+        Failure::Unreachable { .. } => Some("the server does not answer".to_owned()),
+        Failure::Rejected {
+            status: UNAVAILABLE,
+            message,
+            ..
+        } => Some(format!("the server cannot answer now ({message})")),
+        _ => None,
+    }
+}
+
 async fn open(workflow: &Workflow, id: &str) -> Option<Response> {
     let server = workflow.server();
     let request = server.request(Method::GET, &["events"], &[("action", id)]);
@@ -96,15 +114,22 @@ async fn next(stream: &mut Option<Response>) -> Option<Vec<u8>> {
         tokio::time::sleep(QUIET).await;
         return None;
     };
-    let chunk = tokio::time::timeout(QUIET, response.chunk()).await.ok()?.ok()??;
-    Some(chunk.to_vec())
+    match tokio::time::timeout(QUIET, response.chunk()).await.ok()? {
+        Ok(Some(chunk)) => Some(chunk.to_vec()),
+        // The server has ended the stream, and may do so again at once.
+        Ok(None) | Err(_) => {
+            tokio::time::sleep(QUIET).await;
+            None
+        }
+    }
 }
 
 /// Why an action waits, and what lets it go on.
-fn paused(action: &Action) -> String {
-    let by = action.command_audit.last().filter(|last| last.verb == "pause");
+fn paused(detail: &ActionDetail) -> String {
+    let action = &detail.action;
+    let by = detail.command_audit.last().filter(|last| last.command == "pause");
     let why = match (by, action.notes.last()) {
-        (Some(by), _) => format!("the action is paused by {}", by.user.as_deref().unwrap_or("somebody")),
+        (Some(by), _) => format!("the action is paused by {}", by.user),
         (None, Some(note)) => format!("the action is paused: {}", note.note_val),
         (None, None) => "the action is paused".to_owned(),
     };
@@ -125,37 +150,36 @@ struct Teller {
 
 impl Teller {
     /// Looks at the whole action. Whether it is over.
-    fn look(&mut self, document: &Value, printer: &mut Printer<'_>) -> Result<bool, Failure> {
-        let action = Action::read(document)?;
-        let total = action.counts().nodes;
+    fn look(&mut self, action: &ActionDetail, printer: &mut Printer<'_>) -> Result<bool, Failure> {
+        let total = counts(action).nodes;
         self.progress
-            .get_or_insert_with(|| Progress::of_nodes(total as u64, "relabelling"));
-        if action.lifecycle() == "Paused" && !self.is_paused {
-            self.say(&paused(&action), printer)?;
+            .get_or_insert_with(|| Progress::of_nodes(total, "relabelling"));
+        let lifecycle = action.action.action_lifecycle;
+        if lifecycle == Lifecycle::Paused && !self.is_paused {
+            self.say(&paused(action), printer)?;
         }
-        self.is_paused = action.lifecycle() == "Paused";
+        self.is_paused = lifecycle == Lifecycle::Paused;
         self.show();
         for node in &action.nodes {
-            self.tell(node, printer)?;
+            self.tell(&node.outcome, printer)?;
         }
-        Ok(action.is_over())
+        Ok(lifecycle.is_over())
     }
 
+    /// An event that cannot be read is passed over: the action itself says everything.
     fn hear(&mut self, event: &Event, printer: &mut Printer<'_>) -> Result<(), Failure> {
-        let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
         match event.kind.as_str() {
             "node" => {
-                let node = data.get("node").and_then(|node| NodeOutcome::deserialize(node).ok());
-                if let Some(node) = node {
-                    self.tell(&node, printer)?;
+                if let Ok(event) = serde_json::from_str::<NodeEvent>(&event.data) {
+                    self.tell(&event.node.outcome, printer)?;
                 }
             }
             "action" => {
-                if let Some(lifecycle) = data.get("action_lifecycle").and_then(Value::as_str) {
-                    let is_new = lifecycle == "Paused" && !self.is_paused;
+                if let Ok(event) = serde_json::from_str::<ActionEvent>(&event.data) {
+                    let is_paused = event.action_lifecycle == Lifecycle::Paused;
                     // The action itself says why.
-                    self.has_ended |= is_new || matches!(lifecycle, "Complete" | "Failed");
-                    self.is_paused &= lifecycle == "Paused";
+                    self.has_ended |= is_paused && !self.is_paused || event.action_lifecycle.is_over();
+                    self.is_paused &= is_paused;
                     self.show();
                 }
             }
@@ -170,7 +194,7 @@ impl Teller {
             return Ok(());
         }
         self.failed += usize::from(node.state == NodeState::Failure);
-        let line = format!("{}: {}: {}", node.name, node.state, node.told());
+        let line = format!("{}: {}: {}", node.name, state_word(node.state), told(node));
         self.say(line.trim_end_matches(": "), printer)?;
         if let Some(progress) = &self.progress {
             progress.at(self.told.len() as u64);

@@ -191,6 +191,7 @@ fn checks(outcome: &Outcome, check: &str) -> Vec<(String, String)> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story from installation to removal")]
 fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
     let Some(programs) = Programs::for_test() else {
         return;
@@ -282,7 +283,18 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
             .map(|node| (node["metadata"]["name"].clone(), node["metadata"]["labels"].clone()))
             .collect()
     };
-    assert_eq!(names(&nodes), names(&cluster.get("nodes").unwrap()));
+    let after = cluster.get("nodes").unwrap();
+    assert_eq!(names(&nodes), names(&after));
+    let own_notes = |list: &Value| -> Vec<String> {
+        let items = list["items"].as_array().unwrap().iter();
+        let annotations = items.filter_map(|node| node["metadata"]["annotations"].as_object());
+        let keys = annotations.flat_map(|annotations| annotations.keys().cloned());
+        keys.filter(|key| key.starts_with("berth.dev/")).collect()
+    };
+    assert_ne!(own_notes(&nodes), [""; 0], "there were notes");
+    assert_eq!(own_notes(&after), [""; 0]);
+    let configs = cluster.get("mc").unwrap();
+    assert!(!configs.to_string().contains("berth.dev/in-use"), "{configs}");
     for gone in [
         "clusterrole berth-controller",
         "validatingadmissionpolicy berth-pool-claims",

@@ -235,6 +235,49 @@ data: hunter2
     );
 }
 
+/// Servers, actions and controllers read a site without its secrets, and so does a command.
+#[test]
+fn a_difference_of_revisions_tells_no_secret() {
+    let folder = Folder::new();
+    let key = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
+    folder.write("key", key).write(
+        "site/site.yaml",
+        "\
+schema: deckhand/LayeringPolicy/v1
+metadata: {schema: metadata/Control/v1, name: layering-policy}
+data: {layerOrder: [site]}
+---
+schema: deckhand/Passphrase/v1
+metadata:
+  schema: metadata/Document/v1
+  name: bmc
+  storagePolicy: encrypted
+  layeringDefinition: {layer: site}
+data: hunter2
+---
+schema: drydock/BaremetalNode/v1
+metadata:
+  schema: metadata/Document/v1
+  name: w1
+  storagePolicy: cleartext
+  layeringDefinition: {layer: site}
+  substitutions:
+  - src: {schema: deckhand/Passphrase/v1, name: bmc, path: .}
+    dest: {path: .metadata.owner_data.tier}
+data: {metadata: {owner_data: {tier: none}}}
+",
+    );
+    let stored = folder.line("apply -f site --sealing-key-file key");
+    assert_eq!(stored.exit, 0, "{stored}");
+    let compared = folder.line("diff 0 1 --sealing-key-file key");
+    assert_ne!(compared.exit, 0, "{compared}");
+    assert!(compared.stderr.contains("the value is secret"), "{compared}");
+    assert!(
+        !compared.stdout.contains("hunter2") && !compared.stderr.contains("hunter2"),
+        "{compared}"
+    );
+}
+
 #[test]
 fn the_database_is_looked_after() {
     let folder = sites();

@@ -1,9 +1,10 @@
 //! Every command on the shipped examples: what the README shows is what people get.
 
-use std::{ffi::OsString, fmt::Write as _, sync::Arc};
+use std::{ffi::OsString, fmt::Write as _};
 
 use berth::{Exit, Io};
-use berth_pools::Timestamp;
+use berth_clock::Clock;
+use jiff::Timestamp;
 
 use crate::run::at_root;
 
@@ -113,7 +114,7 @@ fn no_command_falls_over_a_mistake() {
                 stdin: Box::new(std::io::empty()),
                 stdout: Box::new(std::io::sink()),
                 stderr: Box::new(&mut errors),
-                clock: Arc::new(|| Timestamp(0)),
+                clock: Clock::stopped(Timestamp::UNIX_EPOCH),
             };
             let exit = berth::run(args, io);
             assert!(exit <= Exit::Usage, "{words:?} {exit:?}");

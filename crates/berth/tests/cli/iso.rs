@@ -307,3 +307,40 @@ fn a_terminal_shows_a_progress_bar_and_a_pipe_does_not() {
     assert!(shown.stdout.contains("shown.iso: config of"), "{shown}");
     assert!(bytes(&folder, "shown.iso") == bytes(&folder, "piped.iso"));
 }
+
+/// Answers one request with a config, and gives what was asked.
+fn serve_once(answer: String) -> (String, std::thread::JoinHandle<String>) {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/config/worker", listener.local_addr().unwrap());
+    let served = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
+        let asked: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+        stream.write_all(answer.as_bytes()).unwrap();
+        asked.join("\n").to_lowercase()
+    });
+    (address, served)
+}
+
+#[test]
+fn a_config_is_fetched_as_ignition_fetches_it() {
+    let folder = folder(LAYOUTS[0], ROOM);
+    let (url, served) = serve_once(format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{CONFIG}",
+        CONFIG.len()
+    ));
+    done(folder.line(&format!("iso embed live.iso --url {url} -o worker.iso")));
+    assert_eq!(done(folder.line("iso show worker.iso")).stdout, CONFIG);
+    let asked = served.join().unwrap();
+    assert!(
+        asked.contains("accept: application/vnd.coreos.ignition+json;version=3.4.0"),
+        "{asked}"
+    );
+    let (url, served) = serve_once("HTTP/1.1 404 Not Found\r\nContent-Length: 12\r\n\r\nno such pool".to_owned());
+    let missing = folder.line(&format!("iso embed live.iso --url {url} -o other.iso"));
+    refused(1, &missing, "no such pool");
+    served.join().unwrap();
+    refused(2, &folder.line("iso embed live.iso -o other.iso"), "--ignition");
+    assert!(!names(&folder).contains(&"other.iso".to_owned()));
+}

@@ -76,3 +76,57 @@ fn an_unknown_code_is_exit_2_with_close_matches() {
     insta::assert_snapshot!(line("lint --explain duplicate-kex"));
     assert_eq!(line("lint --explain zzzzzz").exit, 2);
 }
+
+/// What `oc get mcp,mc -o yaml` gives, as far as it matters here.
+fn openshift_dump(annotations: &str) -> String {
+    format!(
+        "\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: machineconfiguration.openshift.io/v1
+  kind: MachineConfigPool
+  metadata: {{name: worker}}
+  spec:
+    nodeSelector: {{matchLabels: {{node-role.kubernetes.io/worker: \"\"}}}}
+    machineConfigSelector: {{matchLabels: {{machineconfiguration.openshift.io/role: worker}}}}
+- apiVersion: machineconfiguration.openshift.io/v1
+  kind: MachineConfig
+  metadata:
+    name: 01-worker-kubelet
+    labels: {{machineconfiguration.openshift.io/role: worker}}
+    annotations: {{{annotations}}}
+  spec:
+    config:
+      ignition: {{version: 3.4.0}}
+      systemd:
+        units:
+        - name: kubelet.service
+          enabled: true
+          contents: |
+            [Service]
+            ExecStart=/usr/bin/kubelet --node-labels=node-role.kubernetes.io/worker
+"
+    )
+}
+
+#[test]
+fn a_dump_of_openshift_is_judged_by_the_rules_of_openshift() {
+    let dump = openshift_dump("machineconfiguration.openshift.io/generated-by-controller-version: 4a1b2c");
+    let by_itself = with_stdin("lint -f -", &dump);
+    assert_eq!(by_itself.exit, 0, "{by_itself}");
+    let note = "note: judged by the rules of OpenShift: the Machine Config Operator generated machine config `01-worker-kubelet`";
+    assert!(by_itself.stderr.contains(note), "{by_itself}");
+    let asked = with_stdin("lint -f - --flavour openshift", &dump);
+    assert_eq!((asked.exit, &asked.stdout), (0, &by_itself.stdout), "{asked}");
+    assert!(!asked.stderr.contains("judged by"), "{asked}");
+
+    // Said otherwise, or with nothing that shows it, upstream's rules hold.
+    for outcome in [
+        with_stdin("lint -f - --flavour upstream", &dump),
+        with_stdin("lint -f -", openshift_dump("")),
+    ] {
+        assert_eq!(outcome.exit, 1, "{outcome}");
+        assert!(outcome.stdout.contains("kubelet-stopped"), "{outcome}");
+    }
+}

@@ -2,6 +2,8 @@
 
 // Marked as tests, so that helpers may unwrap too.
 #[cfg(test)]
+mod agreement;
+#[cfg(test)]
 mod boot;
 #[cfg(test)]
 mod cluster;
@@ -13,6 +15,8 @@ mod diff;
 mod documents;
 #[cfg(test)]
 mod examples;
+#[cfg(test)]
+mod following;
 #[cfg(test)]
 mod ignition_server;
 #[cfg(test)]
@@ -53,6 +57,7 @@ mod token;
 mod transport;
 #[cfg(test)]
 mod unit;
+#[cfg(feature = "up")]
 #[cfg(test)]
 mod up;
 #[cfg(test)]

@@ -320,3 +320,91 @@ fn verify_says_what_a_relabelling_would_move() {
         assert!(outcome.stderr.contains(message), "{outcome}");
     }
 }
+
+/// A Node as `oc get nodes -o yaml` prints it, with the label that the platform gave it at registration.
+fn installed(name: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Node\nmetadata:\n  name: {name}\n  labels: {{kubernetes.io/hostname: {name}, \
+         node.openshift.io/remote-worker: \"\", telco.example/pool: worker-rwn}}\nstatus:\n  conditions: [{{type: Ready, status: \"True\"}}]\n"
+    )
+}
+
+/// The platform owns the empty label of an installed node: the shard says what to run.
+#[test]
+fn a_shard_on_installed_nodes_says_how_their_label_gets_its_value() {
+    let folder = Folder::new();
+    folder.write(
+        "nodes.yaml",
+        ["smyrgaear01", "smyrgaear02", "smyrgaear03"]
+            .map(installed)
+            .join("---\n"),
+    );
+    let words = format!(
+        "ingress shard {SITE} --nodes {}/nodes.yaml --remote smyrna --domain apps-smyrna.georgia.telco.example",
+        folder.path().display()
+    );
+    let outcome = at_root(&words);
+    let command = "oc label node smyrgaear02 node.openshift.io/remote-worker=smyrna --overwrite";
+    assert!(outcome.stdout.contains(&format!("#   {command}\n")), "{outcome}");
+    assert!(outcome.stderr.contains("3 installed nodes"), "{outcome}");
+    let json = at_root(&format!("{words} -o json")).json();
+    assert_eq!(json["commands"][1], json!(command));
+    // Run, there is nothing left to say.
+    folder.write(
+        "nodes.yaml",
+        ["smyrgaear01", "smyrgaear02", "smyrgaear03"]
+            .map(|name| installed(name).replace("remote-worker: \"\"", "remote-worker: smyrna"))
+            .join("---\n"),
+    );
+    let after = at_root(&words);
+    assert!(!after.stdout.contains("oc label"), "{after}");
+}
+
+fn node_document(name: &str) -> String {
+    format!("apiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {{name: {name}}}\nspec: {{}}\n---\n")
+}
+
+fn controller_by_names(names: &str) -> String {
+    format!(
+        "apiVersion: operator.openshift.io/v1\nkind: IngressController\nmetadata: {{name: central, namespace: \
+         openshift-ingress-operator}}\nspec:\n  nodePlacement:\n    nodeSelector:\n      matchExpressions:\n      - {{key: \
+         kubernetes.io/hostname, operator: In, values: [{names}]}}\n"
+    )
+}
+
+/// Short names where the nodes have long ones.
+#[test]
+fn a_rewrite_never_prints_a_rule_for_no_node() {
+    let folder = Folder::new();
+    let nodes = ["w0.telco.example", "w1.telco.example"].map(node_document).concat();
+    folder.write("site.yaml", nodes + &controller_by_names("w0, w1"));
+    let made = folder.line("ingress rewrite -f site.yaml");
+    assert_eq!(made.exit, 0, "{made}");
+    assert!(made.stdout.contains("w0\\.telco\\.example"), "{made}");
+    assert!(made.stderr.contains("`w0`, which no node has"), "{made}");
+    let nodes = ["w0.telco.example", "w1.telco.example"].map(node_document).concat();
+    folder.write("site.yaml", nodes + &controller_by_names("x0, x1"));
+    let refused = folder.line("ingress rewrite -f site.yaml");
+    assert_eq!(refused.exit, 1, "{refused}");
+    assert!(!refused.stdout.contains("namePatterns"), "{refused}");
+    assert!(refused.stderr.contains("selects no node"), "{refused}");
+}
+
+/// Where no node is known that could host an address, the plan says so.
+#[test]
+fn a_plan_without_a_node_that_fits_is_not_silent() {
+    let folder = Folder::new();
+    let egress = "apiVersion: k8s.ovn.org/v1\nkind: EgressIP\nmetadata: {name: shop}\nspec:\n  egressIPs: [10.19.3.50]\n  \
+                  namespaceSelector: {matchLabels: {team: shop}}\n";
+    for (site, words) in [
+        (egress.to_owned(), "there are no nodes"),
+        (node_document("w0") + egress, "no network of any node is known"),
+    ] {
+        folder.write("site.yaml", site);
+        let plan = folder.line("egress plan -f site.yaml");
+        assert_eq!(plan.exit, 1, "{plan}");
+        assert!(plan.stderr.contains(words), "{plan}");
+        let rule = folder.line("egress plan -f site.yaml --write");
+        assert_eq!((rule.exit, rule.stdout.as_str()), (1, ""), "{rule}");
+    }
+}

@@ -285,7 +285,7 @@ fn machines_get_the_committed_revision_and_the_next_one() {
         load(&site(motd));
         let (status, body) = commit();
         assert_eq!(status, 200, "{body}");
-        served.wait_for("another revision is committed");
+        served.wait_for("the site changed");
         let (status, body) = ask(&ignition, "GET", "/config/worker", "").unwrap();
         assert_eq!(status, 200, "{body}");
         assert!(body.contains(&format!("data:,{motd}")), "{body}");

@@ -3,10 +3,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
-    sync::Arc,
     time::Duration,
 };
 
+use berth_clock::Clock;
 use berth_sim::{ApiServer, ClusterOptions, kubeconfig};
 use berth_testing::{ControlPlane, Options, Programs};
 use k8s_openapi::api::core::v1::Node;
@@ -217,7 +217,7 @@ async fn one_of_two_servers_is_killed(kubeconfig: &Path) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_the_embedded_cluster() {
-    let cluster = berth_sim::Cluster::new(ClusterOptions::new(Arc::new(jiff::Timestamp::now), 1));
+    let cluster = berth_sim::Cluster::new(ClusterOptions::new(Clock::system(), 1));
     cluster.add_token("admin", berth_sim::Identity::administrator());
     let cluster = ApiServer::start(cluster, "127.0.0.1:0".parse().unwrap()).await.unwrap();
     let folder = Folder::new();

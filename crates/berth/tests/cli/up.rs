@@ -445,3 +445,25 @@ fn a_picture_on_a_terminal() {
     assert_eq!(last.matches("Occupied").count(), 13, "{last}");
     assert!(shown.contains("All 13 machines are in their places"), "{shown}");
 }
+
+/// Airship's documents know no pools: their machines boot all the same, with the labels of their documents.
+#[test]
+fn a_site_in_airships_documents_boots_with_its_labels() {
+    let sites = Path::new(env!("CARGO_MANIFEST_DIR")).join("../berth-airship/tests/sites");
+    for (site, machines) in [("harbor", 3), ("sloop", 1), ("virtual", 2), ("sample", 2)] {
+        let folder = Folder::new();
+        let outcome = folder.line(&format!("up --once --speed 300 -f {}", sites.join(site).display()));
+        assert_eq!(outcome.exit, 0, "{outcome}");
+        let word = if machines == 1 { "machine" } else { "machines" };
+        let places = format!("All {machines} {word} are in their places with all their labels");
+        assert!(outcome.stdout.contains(&places), "{site}: {outcome}");
+        assert!(
+            outcome.stdout.contains(&format!("(worker: {machines})")),
+            "{site}: {outcome}"
+        );
+        assert!(
+            outcome.stderr.contains("the site describes no pool"),
+            "{site}: {outcome}"
+        );
+    }
+}

@@ -4,9 +4,9 @@ use std::{
     collections::BTreeMap,
     io::{BufRead as _, BufReader},
     process::{Command, Stdio},
-    sync::Arc,
 };
 
+use berth_clock::Clock;
 use berth_sim::{ApiServer, Cluster, ClusterOptions, Identity, kubeconfig};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -36,7 +36,7 @@ impl World {
             .build()
             .unwrap();
         let folder = Folder::new();
-        let cluster = Cluster::new(ClusterOptions::new(Arc::new(jiff::Timestamp::now), 7));
+        let cluster = Cluster::new(ClusterOptions::new(Clock::system(), 7));
         cluster.add_token("admin", Identity::administrator());
         let address = "127.0.0.1:0".parse().unwrap();
         let cluster = runtime.block_on(ApiServer::start(cluster, address)).unwrap();
@@ -464,4 +464,55 @@ fn scripts_for_shipyard_are_pointed_at_berth() {
         1,
         "Unsupported Action: deploy_site",
     );
+}
+
+#[test]
+fn scripts_for_drydock_and_promenade_are_pointed_at_berth() {
+    let mut world = World::new();
+    world.serve();
+    world.done(&format!("configdocs load site -f {SITE}"));
+    world.refused("drydock design validate", 1, "nothing is committed yet");
+    world.done("configdocs commit");
+    let node = world.nodes[0].clone();
+    let validated: Value = serde_json::from_str(&world.done("drydock design validate").stdout).unwrap();
+    assert_eq!(
+        (&validated["status"], &validated["code"]),
+        (&"Success".into(), &200.into()),
+        "{validated}"
+    );
+    world.done("promenade validate-design");
+    let created = world.done(&format!(
+        "drydock task create -a relabel_nodes -n {node} --block --poll-interval=1"
+    ));
+    let task: Value = serde_json::from_str(&created.stdout).unwrap();
+    assert_eq!(
+        (&task["status"], &task["result"]["successes"]),
+        (&"complete".into(), &vec![node.clone()].into())
+    );
+    let id = task["task_id"].as_str().unwrap();
+    let shown: Value = serde_json::from_str(&world.done(&format!("drydock task show -t {id}")).stdout).unwrap();
+    assert_eq!(shown["task_id"], id);
+    let listed: Value = serde_json::from_str(&world.done("drydock task list").stdout).unwrap();
+    assert_eq!(listed.as_array().unwrap().len(), 2, "the task and its one subtask");
+    let nodes = world.done("drydock node list");
+    assert!(
+        nodes.stdout.starts_with("NODE") && nodes.stdout.contains(&node),
+        "{nodes}"
+    );
+    let labels = world.done(&format!("promenade node-labels show {node}"));
+    assert!(labels.stdout.contains("kubernetes.io/hostname"), "{labels}");
+    let update = format!("promenade node-labels update {node} --label=a=b --dry-run");
+    assert!(world.done(&update).stdout.contains("Success"));
+    world.refused(
+        &format!("promenade node-labels update {node} --label=a"),
+        2,
+        "is not KEY=VALUE",
+    );
+    world.refused(
+        "drydock task create -a deploy_nodes",
+        1,
+        "Unsupported action deploy_nodes",
+    );
+    world.refused("drydock task show -t nothing", 2, "Task nothing does not exist");
+    world.refused(&format!("drydock task resume -t {id}"), 1, "Unable to unpause action");
 }

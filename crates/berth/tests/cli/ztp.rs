@@ -128,3 +128,40 @@ fn a_remote_workers_first_boot_carries_the_label_of_the_detection() {
         );
     }
 }
+
+/// What a hub needs once is made too; validations are disabled for the whole hub only where it is too old for another way.
+#[test]
+fn hub_wide_objects_are_made() {
+    let folder = Folder::new();
+    let out = folder.path().join("out");
+    let kinds = |words: &str| {
+        let _ = std::fs::remove_dir_all(&out);
+        let made = at_root(&format!("ztp -f examples/telco-site {words} -o {}", out.display()));
+        assert_eq!(made.exit, 0, "{made}");
+        let files = std::fs::read_dir(out.join("hub")).unwrap();
+        let mut names: Vec<String> = files
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    let always = [
+        "00-provisioning.yaml",
+        "02-agentserviceconfig.yaml",
+        "03-clusterimageset.yaml",
+        "kustomization.yaml",
+    ];
+    assert_eq!(kinds(""), always);
+    assert_eq!(kinds("--unsupported"), always);
+    assert_eq!(kinds("--unsupported --hub-release 2.17"), always);
+    let old = kinds("--unsupported --hub-release 2.16 --release-image mirror.example/ocp:4.18.9");
+    assert_eq!(old[1], "01-configmap-assisted-service-config.yaml");
+    let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    assert!(
+        text("hub/01-configmap-assisted-service-config.yaml")
+            .contains("DISABLED_HOST_VALIDATIONS: belongs-to-machine-cidr,")
+    );
+    assert!(text("hub/02-agentserviceconfig.yaml").contains("assisted-service-configmap: assisted-service-config"));
+    assert!(text("hub/03-clusterimageset.yaml").contains("releaseImage: mirror.example/ocp:4.18.9"));
+    assert!(!text("31-agentclusterinstall.yaml").contains("ignored-host-validations"));
+}

@@ -119,8 +119,7 @@ impl Disturber {
 
     /// The identity of the controller that leads.
     pub(crate) async fn leader(&self) -> Option<String> {
-        let leases: Api<Lease> = Api::namespaced(self.client.clone(), "kube-system");
-        leases.get_opt("berth-controller").await.ok()??.spec?.holder_identity
+        leader(&self.client).await
     }
 
     /// How often etcd has compacted its history, by its own log.
@@ -128,4 +127,10 @@ impl Disturber {
         let log = std::fs::read_to_string(self.plane.folder().join("etcd.log")).unwrap_or_default();
         log.matches("finished scheduled compaction").count()
     }
+}
+
+/// The identity of the controller that leads.
+pub(crate) async fn leader(client: &Client) -> Option<String> {
+    let leases: Api<Lease> = Api::namespaced(client.clone(), "kube-system");
+    leases.get_opt("berth-controller").await.ok()??.spec?.holder_identity
 }

@@ -27,12 +27,25 @@ struct Slot {
     generation: u32,
     address: SocketAddr,
     child: Option<Child>,
+    /// Whether it leads, and since when it does or does not.
+    role: (bool, u64),
 }
 
 impl Slot {
     /// Its name among those that hold leases: another one each time it is started, as a pod's is.
     fn identity(&self) -> String {
         format!("{}-{}", self.name, self.generation)
+    }
+
+    /// What its memory is filed under: a controller that leads has more to remember than one that waits, so that each time is
+    /// judged by itself.
+    fn series(&self) -> String {
+        let (leads, since) = self.role;
+        let role = if leads { "leading" } else { "waiting" };
+        match self.kind {
+            Kind::Controller => format!("{}, {role} since {since} s", self.identity()),
+            Kind::Server => self.identity(),
+        }
     }
 }
 
@@ -56,6 +69,7 @@ impl Fleet {
             generation: 0,
             address: free_address(),
             child: None,
+            role: (false, 0),
         };
         let fleet = Self(Arc::new(Mutex::new(Inner {
             slots: vec![
@@ -83,6 +97,7 @@ impl Fleet {
         } = &mut *inner;
         for slot in slots.iter_mut().filter(|slot| slot.child.is_none()) {
             slot.generation += 1;
+            slot.role = (false, 0);
             let log = File::options()
                 .create(true)
                 .append(true)
@@ -120,17 +135,27 @@ impl Fleet {
         those.map(|slot| slot.address).collect()
     }
 
+    /// Notes who leads by now.
+    pub(crate) fn is_led_by(&self, leader: &str, seconds: u64) {
+        for slot in &mut self.0.lock().unwrap().slots {
+            let leads = slot.identity() == leader;
+            if leads != slot.role.0 {
+                slot.role = (leads, seconds);
+            }
+        }
+    }
+
     /// Looks at every process; and says which one ended by itself.
     pub(crate) fn sample(&self, seconds: u64) -> Option<String> {
         let mut inner = self.0.lock().unwrap();
         let Inner { slots, memory, .. } = &mut *inner;
         for slot in slots {
-            let identity = slot.identity();
+            let (identity, series) = (slot.identity(), slot.series());
             let Some(child) = &mut slot.child else { continue };
             if let Some(status) = child.try_wait().unwrap() {
                 return Some(format!("{identity} ended by itself: {status}"));
             }
-            memory.sample(slot.kind, identity, child.id(), seconds);
+            memory.sample(slot.kind, series, child.id(), seconds);
         }
         None
     }

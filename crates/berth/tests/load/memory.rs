@@ -1,6 +1,6 @@
 //! How much memory processes have, and whether it grows.
 //!
-//! Each process is a series of its own from its start to its end. After a warm-up the mean of the last third of a series is
+//! Each process is a series of its own from its start to its end, and a controller one for each time that it leads or waits. After a warm-up the mean of the last third of a series is
 //! compared with that of the first third: single peaks, as when everything is listed anew, do not count, and a leak of any
 //! size for each request does. What counts is memory of the process's own (`RssAnon`): pages of the executable that are read in
 //! later are not growth.

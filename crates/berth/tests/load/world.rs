@@ -19,7 +19,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    disturbance::{COMPACTION, Disturbance, Disturber},
+    disturbance::{COMPACTION, Disturbance, Disturber, leader},
     figures::{Count, Figures},
     fleet::{Fleet, Kind, PROGRAM},
     observer::Observer,
@@ -282,11 +282,21 @@ async fn nothing_is_lost_under_load() {
         }
         Ok::<(), String>(())
     });
+    let (fleet, client, started, looking) = (world.fleet.clone(), world.client.clone(), world.started, stop.clone());
+    let following = tokio::spawn(async move {
+        while !looking.is_cancelled() {
+            if let Some(leader) = leader(&client).await {
+                fleet.is_led_by(&leader, started.elapsed().as_secs());
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+    });
     let going_on = [
         committing.abort_handle(),
         submitting.abort_handle(),
         labelling.abort_handle(),
         tracking.abort_handle(),
+        following.abort_handle(),
     ];
     world.disturb(time, &going_on).await;
     stop.cancel();
@@ -294,6 +304,7 @@ async fn nothing_is_lost_under_load() {
     submitting.await.unwrap();
     labelling.await.unwrap();
     tracking.await.unwrap().unwrap();
+    following.await.unwrap();
     finish(&world, &mut committer, &actions).await;
 }
 

@@ -9,15 +9,17 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    sync::Arc,
     time::Duration,
 };
 
 use berth_labels::Brake;
+use berth_site::Site;
 use tokio::time::Instant;
 use tracing::warn;
 
 use super::{Engine, plan::Planned};
-use berth_decide::{Definitions, Reservation, Settings, names};
+use berth_decide::{Reservation, Settings, names};
 use berth_resources::{Berth, BerthSpec};
 
 /// So long what was taken away counts together with what is to go.
@@ -150,19 +152,16 @@ impl Engine {
     /// Whether it is known what the documents declare. A source that has not spoken, or is empty, proves nothing: what it
     /// declared before may be half carried out.
     pub(super) fn knows_documents(&self) -> bool {
-        let declares = |documents: &Definitions| {
-            let site = documents.site();
-            !(site.nodes.is_empty() && site.berths.is_empty())
-        };
+        let declares = |site: &Arc<Site>| !(site.nodes.is_empty() && site.berths.is_empty());
         self.options.documents.is_none() || self.documents.as_ref().is_some_and(declares)
     }
 
     /// Takes other documents. Should it be known only now what is declared, every node is looked at again.
-    pub(super) fn documents_came(&mut self, documents: Definitions) {
+    pub(super) fn documents_came(&mut self, site: Arc<Site>) {
         let known = self.knows_documents();
         // Routes, and so what is admitted, depend on whose kubelets run.
-        self.state.definitions_changed |= documents.flavour() != self.definitions.flavour();
-        self.documents = Some(documents);
+        self.documents = Some(site);
+        self.state.definitions_changed |= self.flavour() != self.definitions.flavour();
         self.documents_changed = true;
         self.brake.recount = self.knows_documents();
         if !known {
@@ -196,7 +195,7 @@ impl Engine {
         let nodes: Vec<String> = self.open_prospects().0.into_iter().map(str::to_owned).collect();
         let mut prospects = std::mem::take(&mut self.brake.prospects);
         let settings = Settings {
-            now: (self.options.clock)(),
+            now: self.options.clock.now(),
             hold_removals: false,
             conflicts: self.options.conflicts,
         };

@@ -11,15 +11,19 @@ use super::{
 };
 use crate::controller::writer::{Sight, Work};
 use berth_decide::{
-    Answer, Decision, Definitions, Look, NodeView, Pin, Settings, Subject, decide, is_in_place, made_by, names, resolve,
+    Absence, Answer, Decision, Definitions, KubeletRequest, Look, NodeView, Pin, Settings, Subject, decide,
+    is_in_place, made_by, names, resolve,
 };
+use berth_pools::KubeletLabels;
 use berth_resources::{Berth, BerthStatus};
 
 /// One node with its Berth, ready to be decided upon.
 struct Item {
     berth: Berth,
     live: Option<NodeView>,
-    requested: bool,
+    requests: Vec<KubeletRequest>,
+    /// What is known about the Node's end, where there is none.
+    absence: Option<Absence>,
     others: Vec<Berth>,
     /// It was seen in its place under the definitions that hold.
     witnessed: bool,
@@ -52,15 +56,16 @@ impl Engine {
             return;
         }
         let mut settings = Settings {
-            now: (self.options.clock)(),
+            now: self.options.clock.now(),
             hold_removals: self.brake.on,
             conflicts: self.options.conflicts,
         };
         let (reserved, others): (Vec<String>, Vec<String>) = names
             .into_iter()
             .partition(|name| !self.state.berths.of(name).is_empty());
+        let reserved = self.look_at_machines(reserved);
         for name in &others {
-            self.state.gone.remove(name);
+            self.state.forget(name);
             self.conflicts.remove(name);
             self.held.remove(name);
             self.witnessed.remove(name);
@@ -154,7 +159,17 @@ impl Engine {
             for (item, answer) in items.iter().zip(&answers).filter(|_| prospects.is_none()) {
                 self.state.places_changed |= self.own_labels.note(&item.berth, answer);
             }
-            let decisions = decide_all(&self.definitions, &items, &answers, settings, !self.knows_documents());
+            let answered: Vec<Answered<'_>> = items
+                .iter()
+                .zip(&answers)
+                .map(|(item, answer)| Answered {
+                    item,
+                    answer,
+                    registers: answer.pool.as_deref().and_then(|pool| self.state.unit(pool)),
+                })
+                .collect();
+            let decisions = decide_all(&self.definitions, &answered, settings, !self.knows_documents());
+            drop(answered);
             let definitions = &self.definitions;
             let pairs = items.into_iter().zip(decisions);
             planned.extend(pairs.map(|(item, decision)| item.planned(decision, definitions, settings)));
@@ -183,14 +198,42 @@ impl Engine {
             prospects.prepare(&mut berth);
         }
         let live = self.state.live(name);
+        // What a machine asks for while its kubelet runs is not about its Node.
+        let asks = live
+            .as_ref()
+            .is_none_or(|live| !live.has_kubelet || live.silent_since.is_some());
+        let now = self.options.clock.now();
         Some(Item {
-            requested: live.is_none() && self.state.is_requested(name, (self.options.clock)()),
+            requests: if asks {
+                self.state.requests_of(name, now)
+            } else {
+                Vec::new()
+            },
+            absence: live.is_none().then(|| self.state.absence(name)),
             berth,
             live,
             others: berths.cloned().collect(),
             witnessed: self.witnessed.contains(name),
             pin: Pin::default(),
         })
+    }
+
+    /// Has the objects read that stand for the machines of Nodes that went, and gives the nodes that need not wait for that.
+    fn look_at_machines(&mut self, names: Vec<String>) -> Vec<String> {
+        let mut rest = Vec::with_capacity(names.len());
+        for name in names {
+            let objects = self.state.unread_machine(&name);
+            if objects.is_empty() {
+                rest.push(name);
+                continue;
+            }
+            self.busy.insert(name.clone());
+            self.jobs.push_back(Job {
+                key: Key::Node(name),
+                work: vec![Work::Machine(objects)],
+            });
+        }
+        rest
     }
 
     fn enqueue(&mut self, planned: Planned) {
@@ -255,7 +298,9 @@ impl Item {
             let subject = Subject {
                 berth: &other,
                 node: None,
-                requested: false,
+                requests: &[],
+                absence: None,
+                registers: None,
                 duplicate_of: Some(&first),
             };
             let decision = decide(definitions, subject, &Pin::default(), &Answer::default(), settings);
@@ -288,7 +333,8 @@ fn is_only_a_record(berth: &Berth, after: &BerthStatus) -> bool {
     let before = berth.status.clone().unwrap_or_default();
     let mut recorded = after.clone();
     recorded.labels.clone_from(&before.labels);
-    recorded.previous_labels.clone_from(&before.previous_labels);
+    recorded.earlier_labels.clone_from(&before.earlier_labels);
+    recorded.node_version.clone_from(&before.node_version);
     recorded.conditions.clone_from(&before.conditions);
     recorded.observed_generation = before.observed_generation;
     recorded == before
@@ -311,19 +357,32 @@ fn resolve_all(definitions: &mut Definitions, items: &mut [Item], gone: &HashMap
     answers
 }
 
+/// A node with all that is known about it.
+struct Answered<'a> {
+    item: &'a Item,
+    answer: &'a Answer,
+    registers: Option<&'a KubeletLabels>,
+}
+
 /// Decides about all of them. While the documents are not known, nothing goes from nodes whose Berths come from them.
 fn decide_all(
     definitions: &Definitions,
-    items: &[Item],
-    answers: &[Answer],
+    nodes: &[Answered<'_>],
     settings: &Settings,
     without_documents: bool,
 ) -> Vec<Decision> {
-    let decisions = items.iter().zip(answers).map(|(item, answer)| {
+    let decisions = nodes.iter().map(|node| {
+        let Answered {
+            item,
+            answer,
+            registers,
+        } = *node;
         let subject = Subject {
             berth: &item.berth,
             node: item.live.as_ref(),
-            requested: item.requested,
+            requests: &item.requests,
+            absence: item.absence.as_ref(),
+            registers,
             duplicate_of: None,
         };
         if without_documents && made_by(&item.berth) == Some(names::BY_DOCUMENTS) {

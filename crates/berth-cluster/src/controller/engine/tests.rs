@@ -2,9 +2,11 @@
 
 mod brake;
 mod causes;
+mod life;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
+use berth_clock::Clock;
 use http::{Request, Response};
 use jiff::Timestamp;
 use kube::client::Body;
@@ -13,6 +15,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::controller::watches::{Definition, Seen};
 use berth_decide::{NodeView, NodeWrite, RequestState, Requester, Wanted};
+use berth_pools::NodeConditions;
 use berth_resources::bootstrap::Binding;
 
 /// How many Nodes the pools have.
@@ -39,6 +42,10 @@ fn node(name: String, pool: &str) -> NodeView {
         resource_version: "1".to_owned(),
         labels: BTreeMap::from([(format!("node-role.kubernetes.io/{pool}"), String::new())]),
         has_kubelet: true,
+        conditions: NodeConditions {
+            ready: Some(true),
+            ..NodeConditions::default()
+        },
         ..NodeView::default()
     }
 }
@@ -52,7 +59,7 @@ fn settled() -> Engine {
 }
 
 fn settled_with(client: Client) -> Engine {
-    let options = Options::new(Arc::new(|| Timestamp::UNIX_EPOCH));
+    let options = Options::new(Clock::stopped(Timestamp::UNIX_EPOCH));
     let mut engine = Engine::new(client, options, None, Metrics::new(), Health::default(), None);
     let nodes = SIZES.iter().flat_map(|(pool, size)| {
         // Names that do not sort by pool.
@@ -60,12 +67,14 @@ fn settled_with(client: Client) -> Engine {
     });
     let pools = SIZES.map(|(name, _)| pool(name, &format!("example.com/tier={name}")));
     for change in [
-        Change::Nodes(Seen::All(nodes.collect())),
-        Change::Berths(Seen::All(Vec::new())),
-        Change::Rules(Seen::All(Vec::new())),
-        Change::Pools(Seen::All(pools.into())),
-        Change::Certificates(Seen::All(Vec::new())),
-        Change::Tokens(Seen::All(Vec::new())),
+        ClusterChange::Nodes(Seen::All(nodes.collect())),
+        ClusterChange::Berths(Seen::All(Vec::new())),
+        ClusterChange::Rules(Seen::All(Vec::new())),
+        ClusterChange::Pools(Seen::All(pools.into())),
+        ClusterChange::Certificates(Seen::All(Vec::new())),
+        ClusterChange::Tokens(Seen::All(Vec::new())),
+        ClusterChange::Units(BTreeMap::new()),
+        ClusterChange::Looked,
     ] {
         engine.state.apply(change);
     }
@@ -80,7 +89,7 @@ fn settled_with(client: Client) -> Engine {
 
 impl Engine {
     fn change_pool(&mut self, name: &str, labels: &str) {
-        self.state.apply(Change::Pools(Seen::One(pool(name, labels))));
+        self.state.apply(ClusterChange::Pools(Seen::One(pool(name, labels))));
         self.define();
     }
 
@@ -105,7 +114,7 @@ impl Engine {
                 match work {
                     Work::Create(mut berth) => {
                         berth.metadata.uid = berth.metadata.name.clone();
-                        self.state.apply(Change::Berths(Seen::One(berth)));
+                        self.state.apply(ClusterChange::Berths(Seen::One(berth)));
                     }
                     Work::Apply {
                         mut berth,
@@ -114,11 +123,11 @@ impl Engine {
                         ..
                     } => {
                         if let Some(NodeWrite::Patch(patch)) = node {
-                            let labels = self.patch(&berth.node_name(), &patch);
+                            let labels = self.patch(&berth.node_name(), &patch.to_value());
                             done.push((berth.node_name(), labels));
                         }
                         berth.status = Some(*status);
-                        self.state.apply(Change::Berths(Seen::One(berth)));
+                        self.state.apply(ClusterChange::Berths(Seen::One(berth)));
                     }
                     Work::Update { mut berth, spec } => {
                         berth.spec = *spec;
@@ -128,7 +137,7 @@ impl Engine {
                             berth_decide::names::RESERVED_BY.to_owned(),
                             berth_decide::names::BY_DOCUMENTS.to_owned(),
                         );
-                        self.state.apply(Change::Berths(Seen::One(berth)));
+                        self.state.apply(ClusterChange::Berths(Seen::One(berth)));
                     }
                     other => panic!("nobody asked for {other:?}"),
                 }
@@ -161,7 +170,7 @@ impl Engine {
                 };
             }
         }
-        self.state.apply(Change::Nodes(Seen::One(node)));
+        self.state.apply(ClusterChange::Nodes(Seen::One(node)));
         patch.pointer("/metadata/labels").cloned().unwrap_or_default()
     }
 
@@ -199,7 +208,7 @@ async fn nodes_of_a_changed_pool_are_written_while_others_wait_to_be_looked_at()
     let mut moved = engine.state.nodes["n001-infra"].clone();
     moved.labels.remove("example.com/tier");
     moved.resource_version = "2".to_owned();
-    engine.state.apply(Change::Nodes(Seen::One(moved)));
+    engine.state.apply(ClusterChange::Nodes(Seen::One(moved)));
     engine.decide();
     assert!(engine.busy.contains("n001-infra"));
     assert_eq!(engine.metrics.decisions.get() - before, 257);
@@ -265,7 +274,7 @@ async fn an_adopted_node_keeps_what_berth_gave_it_before() {
     left.annotations
         .insert(berth_decide::names::OWNED_LABELS.to_owned(), owned.to_string());
     let before = left.labels.clone();
-    engine.state.apply(Change::Nodes(Seen::One(left)));
+    engine.state.apply(ClusterChange::Nodes(Seen::One(left)));
     engine.settle();
     assert_eq!(engine.state.nodes["left"].labels, before);
     let berth = engine.state.berths.get("left").expect("it is adopted");
@@ -284,7 +293,7 @@ async fn what_happens_to_a_node_while_a_job_runs_for_it_is_looked_at_after() {
     }
     let mut changed = engine.state.nodes["n003-infra"].clone();
     changed.labels.insert("example.com/other".to_owned(), String::new());
-    engine.state.apply(Change::Nodes(Seen::One(changed)));
+    engine.state.apply(ClusterChange::Nodes(Seen::One(changed)));
     let jobs = engine.jobs.len();
     engine.decide();
     assert_eq!(engine.jobs.len(), jobs, "one job at a time");
@@ -324,14 +333,14 @@ async fn what_was_remembered_before_the_node_went_counts_when_it_is_made_again()
     let mut node = engine.state.nodes["n001-infra"].clone();
     node.labels.remove("example.com/tier");
     node.resource_version = "2".to_owned();
-    engine.state.apply(Change::Nodes(Seen::One(node.clone())));
+    engine.state.apply(ClusterChange::Nodes(Seen::One(node.clone())));
     engine.decide();
     let job = engine.jobs.pop_front().expect("the removal is to be remembered");
     // The watch has not told the Berth's new status yet when the Node is seen to be gone.
     let outcome = engine.writer.clone().run(job.work).await;
     assert!(outcome.1.is_err(), "{outcome:?}");
     engine.done((job.key, outcome));
-    engine.state.apply(Change::Nodes(Seen::Gone(node)));
+    engine.state.apply(ClusterChange::Nodes(Seen::Gone(node)));
     engine.decide();
     let job = engine.jobs.pop_front().expect("the Node is made again");
     let [
@@ -354,6 +363,7 @@ fn asking(name: &str, requester: Requester) -> CertificateRequest {
         name: name.to_owned(),
         uid: format!("uid-{name}"),
         resource_version: "1".to_owned(),
+        created: Some(Timestamp::UNIX_EPOCH),
         requester,
         wanted: Ok(Wanted {
             node: "n001-infra".to_owned(),
@@ -367,8 +377,8 @@ fn by_token() -> Requester {
     Requester::Token("aaaaaa".to_owned())
 }
 
-fn token_for(node: &str) -> Change {
-    Change::Tokens(Seen::One(Binding {
+fn token_for(node: &str) -> ClusterChange {
+    ClusterChange::Tokens(Seen::One(Binding {
         token: "aaaaaa".to_owned(),
         node: node.to_owned(),
         ..Binding::default()
@@ -382,7 +392,7 @@ async fn a_failed_approval_waits_longer_each_time_whatever_happens_meanwhile() {
     engine.state.apply(token_for("n001-infra"));
     engine
         .state
-        .apply(Change::Certificates(Seen::One(asking("a", by_token()))));
+        .apply(ClusterChange::Certificates(Seen::One(asking("a", by_token()))));
     engine.settle_nodes();
     let start = Instant::now();
     let key = Key::Certificate("a".to_owned());
@@ -397,7 +407,7 @@ async fn a_failed_approval_waits_longer_each_time_whatever_happens_meanwhile() {
         engine.state.apply(token_for("n001-infra"));
         engine
             .state
-            .apply(Change::Certificates(Seen::One(asking("a", by_token()))));
+            .apply(ClusterChange::Certificates(Seen::One(asking("a", by_token()))));
         engine.settle_nodes();
         engine.certificates();
         assert!(engine.jobs.is_empty(), "it waits");
@@ -413,7 +423,7 @@ async fn a_failed_approval_waits_longer_each_time_whatever_happens_meanwhile() {
     engine.done((key, (Written::default(), Err(WriteError::Timeout))));
     engine
         .state
-        .apply(Change::Certificates(Seen::Gone(asking("a", by_token()))));
+        .apply(ClusterChange::Certificates(Seen::Gone(asking("a", by_token()))));
     engine.retries = BTreeSet::from([(start, "a".to_owned())]);
     engine.wake();
     assert!(engine.failures.is_empty() && engine.busy_certificates.is_empty());
@@ -428,7 +438,9 @@ async fn what_is_left_alone_is_looked_at_again_only_when_something_changes() {
         asking("b", Requester::Platform),
         asking("c", Requester::Other),
     ];
-    engine.state.apply(Change::Certificates(Seen::All(everyone.into())));
+    engine
+        .state
+        .apply(ClusterChange::Certificates(Seen::All(everyone.into())));
     assert!(engine.state.requests.get("c").is_none(), "nothing is kept of it");
     assert_eq!(engine.state.requests.due().count(), 2);
     engine.settle_nodes();
@@ -467,7 +479,7 @@ async fn denials_keep_neither_nodes_nor_approvals_waiting() {
     };
     let flood = (0..1000).map(|index| asking(&format!("a{index:04}"), by_token()));
     let all = flood.chain([renewal]).collect();
-    engine.state.apply(Change::Certificates(Seen::All(all)));
+    engine.state.apply(ClusterChange::Certificates(Seen::All(all)));
     engine.settle_nodes();
     engine.certificates();
     assert_eq!(engine.jobs.len(), 1, "the one that is approved");
@@ -530,11 +542,13 @@ async fn the_place_of_a_node_whose_kubelet_is_alive_is_not_given_away() {
             "status": {"nodeInfo": null, "conditions": conditions},
         }))
         .unwrap();
-        engine.state.apply(Change::Nodes(Seen::One(NodeView::from(node))));
+        engine
+            .state
+            .apply(ClusterChange::Nodes(Seen::One(NodeView::from(node))));
         engine.state.apply(token_for("n001-infra"));
         engine
             .state
-            .apply(Change::Certificates(Seen::One(asking("a", by_token()))));
+            .apply(ClusterChange::Certificates(Seen::One(asking("a", by_token()))));
         engine.settle_nodes();
         engine.certificates();
         let job = engine.next_job().expect("it is decided");
@@ -546,5 +560,20 @@ async fn the_place_of_a_node_whose_kubelet_is_alive_is_not_given_away() {
             denied,
             "{ready:?}: {verdict:?}"
         );
+    }
+}
+
+/// Somebody who writes to a Node a few times while Berth follows its move does not hold Berth up for a second.
+#[test]
+fn a_write_that_came_too_late_is_soon_tried_again() {
+    let waits = |is_outdated| {
+        (1..=5)
+            .map(|failures| pace(is_outdated).after(failures, None))
+            .sum::<Duration>()
+    };
+    assert_eq!(waits(true), Duration::from_millis(310));
+    assert_eq!(waits(false), Duration::from_millis(6200));
+    for is_outdated in [true, false] {
+        assert_eq!(pace(is_outdated).after(u32::MAX, None), RETRIES.longest);
     }
 }

@@ -8,24 +8,27 @@ use std::{
 
 use berth_pools::annotation;
 use futures::{StreamExt as _, stream};
-use k8s_openapi::api::{
-    core::v1::{Node, Pod},
-    policy::v1::PodDisruptionBudget,
+use k8s_openapi::{
+    api::{
+        core::v1::{Node, Pod},
+        policy::v1::{Eviction, PodDisruptionBudget},
+    },
+    apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, Preconditions},
 };
 use kube::{
     Api,
-    api::{EvictParams, ListParams, Patch},
+    api::{ListParams, PostParams},
+    core::Status,
 };
-use serde_json::json;
 use tokio::time::Instant;
 use tracing::debug;
 
 use crate::controller::{
     PoolOptions,
-    writer::{WriteError, Writer, node_reference, parameters},
+    writer::{WriteError, Writer, node_reference},
 };
 use berth_decide::{
-    NodeView, Note,
+    NodePatch, NodeView, Note,
     pools::{Backoff, Budgets, PodView, describe_blocked, to_evict},
 };
 
@@ -70,15 +73,17 @@ pub(super) async fn drain(
             return Ok(Drained::Superseded);
         }
         if !node.unschedulable {
-            let patch = Patch::Merge(json!({"metadata": {"uid": uid}, "spec": {"unschedulable": true}}));
-            let parameters = parameters();
-            let patched = nodes.patch(&name, &parameters, &patch);
-            node = writer.request("node", "cordon", patched).await?.into();
+            let patch = NodePatch {
+                uid: Some(uid.clone()),
+                unschedulable: Some(true),
+                ..NodePatch::default()
+            };
+            node = writer.patch_node(&name, &patch).await?;
         }
         let found = writer.request("pod", "list", pods.list(&here)).await?;
         let left = to_evict(&found.items);
         if left.is_empty() {
-            match finish(&writer, &nodes, &node, &desired).await {
+            match finish(&writer, &node, &desired).await {
                 Ok(node) => {
                     let message = match evicted {
                         0 => "the node is cordoned; no Pod had to go".to_owned(),
@@ -113,15 +118,14 @@ pub(super) async fn drain(
 }
 
 /// Tells the daemon, if the node is as it was seen: cordoned, and asking for this very drain.
-async fn finish(writer: &Writer, nodes: &Api<Node>, node: &NodeView, desired: &str) -> Result<NodeView, WriteError> {
-    let patch = Patch::Merge(json!({"metadata": {
-        "uid": node.uid,
-        "resourceVersion": node.resource_version,
-        "annotations": {annotation::LAST_APPLIED_DRAIN: desired},
-    }}));
-    let parameters = parameters();
-    let patched = nodes.patch(&node.name, &parameters, &patch);
-    writer.request("node", "patch", patched).await.map(NodeView::from)
+async fn finish(writer: &Writer, node: &NodeView, desired: &str) -> Result<NodeView, WriteError> {
+    let patch = NodePatch {
+        uid: Some(node.uid.clone()),
+        resource_version: Some(node.resource_version.clone()),
+        annotations: [(annotation::LAST_APPLIED_DRAIN.to_owned(), Some(desired.to_owned()))].into(),
+        ..NodePatch::default()
+    };
+    writer.patch_node(&node.name, &patch).await
 }
 
 /// Asks every Pod to go that has not been asked yet and that no budget holds. Gives how many will, and why others will
@@ -145,8 +149,8 @@ async fn evict(writer: &Writer, pods: &[PodView]) -> Result<(usize, BTreeMap<Str
     let asked = stream::iter(free)
         .map(|pod| async move {
             let api: Api<Pod> = Api::namespaced(writer.client(), &pod.namespace);
-            let parameters = EvictParams::default();
-            let eviction = api.evict(&pod.name, &parameters);
+            let (parameters, eviction) = (PostParams::default(), eviction(&pod));
+            let eviction = api.create_subresource::<_, Status>("eviction", &pod.name, &parameters, &eviction);
             // The client asks again by itself while the answer is "not now". Others need not wait for that.
             let result = writer.request_within(ANSWER, "pod", "evict", eviction).await;
             (format!("{}/{}", pod.namespace, pod.name), result)
@@ -176,6 +180,24 @@ async fn evict(writer: &Writer, pods: &[PodView]) -> Result<(usize, BTreeMap<Str
     Ok((went, refusals))
 }
 
+/// A Pod that took the place of the one that was seen stays. `Api::evict` names the options in a way that no API server reads.
+fn eviction(pod: &PodView) -> Eviction {
+    Eviction {
+        metadata: ObjectMeta {
+            name: Some(pod.name.clone()),
+            namespace: Some(pod.namespace.clone()),
+            ..ObjectMeta::default()
+        },
+        delete_options: Some(DeleteOptions {
+            preconditions: Some(Preconditions {
+                uid: pod.uid.clone(),
+                resource_version: None,
+            }),
+            ..DeleteOptions::default()
+        }),
+    }
+}
+
 async fn tell(writer: &Writer, about: &NodeView, reason: &'static str, message: String, warning: bool) {
     let note = Note {
         reason,
@@ -183,4 +205,53 @@ async fn tell(writer: &Writer, about: &NodeView, reason: &'static str, message: 
         warning,
     };
     writer.note(&note, &node_reference(about)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use http::{Method, Request, Response};
+    use kube::{Client, client::Body};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::controller::{Clock, metrics::Metrics};
+
+    #[tokio::test]
+    async fn an_eviction_is_for_the_pod_that_was_seen() {
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&sent);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let seen = Arc::clone(&seen);
+            async move {
+                let answer = if request.method() == Method::POST {
+                    let path = request.uri().path().to_owned();
+                    let body: Value = serde_json::from_slice(&request.into_body().collect_bytes().await?)?;
+                    seen.lock().unwrap().push((path, body));
+                    json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})
+                } else {
+                    json!({"kind": "PodDisruptionBudgetList", "apiVersion": "policy/v1", "metadata": {}, "items": []})
+                };
+                Ok::<_, tower::BoxError>(Response::new(Body::from(answer.to_string().into_bytes())))
+            }
+        });
+        let clock = Clock::stopped(jiff::Timestamp::UNIX_EPOCH);
+        let writer = Writer::new(Client::new(service, "default"), None, Metrics::new(), clock);
+        let pod = PodView {
+            namespace: "web".to_owned(),
+            name: "web-0".to_owned(),
+            uid: Some("first".to_owned()),
+            ..PodView::default()
+        };
+        let (went, refusals) = evict(&writer, &[pod]).await.unwrap();
+        assert_eq!((went, refusals.len()), (1, 0));
+        let sent = sent.lock().unwrap();
+        let [(path, body)] = &sent[..] else {
+            panic!("{sent:?}");
+        };
+        assert_eq!(path, "/api/v1/namespaces/web/pods/web-0/eviction");
+        assert_eq!(body["kind"], "Eviction");
+        assert_eq!(body["deleteOptions"]["preconditions"], json!({"uid": "first"}));
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use berth_nodes::parameters;
 use berth_pools::{MachineConfig, Rendered, annotation};
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use kube::{
@@ -11,9 +12,9 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::controller::writer::{WriteError, Writer, node_reference, parameters};
+use crate::controller::writer::{WriteError, Writer, node_reference};
 use berth_decide::{
-    NodeView, Note, names,
+    NodePatch, NodeView, Note, names,
     pools::{Collection, ConfigView, PoolView, RenderedView, configuration, object, reconcilable},
 };
 use berth_resources::{MachineConfig as MachineConfigResource, MachineConfigPool};
@@ -56,7 +57,7 @@ pub(super) enum Job {
         exists: bool,
     },
     /// A patch of a Node.
-    Node { name: String, patch: Value },
+    Node { name: String, patch: NodePatch },
     /// Let Pods come again.
     Uncordon {
         name: String,
@@ -110,10 +111,8 @@ pub(super) async fn run(writer: Arc<Writer>, job: Job) -> Result<Answer, WriteEr
             exists,
         } => render(&writer, &pools, &pool, &rendered, &inputs, current, exists).await,
         Job::Node { name, patch } => {
-            let (patch, parameters) = (Patch::Merge(patch), parameters());
-            let patched = nodes.patch(&name, &parameters, &patch);
-            let node = writer.request("node", "patch", patched).await?;
-            Ok(Answer::Node(Box::new(node.into())))
+            let node = writer.patch_node(&name, &patch).await?;
+            Ok(Answer::Node(Box::new(node)))
         }
         Job::Uncordon {
             name,
@@ -121,13 +120,14 @@ pub(super) async fn run(writer: Arc<Writer>, job: Job) -> Result<Answer, WriteEr
             version,
             desired,
         } => {
-            let patch = Patch::Merge(json!({
-                "metadata": {"uid": uid, "resourceVersion": version, "annotations": {annotation::LAST_APPLIED_DRAIN: desired}},
-                "spec": {"unschedulable": null},
-            }));
-            let parameters = parameters();
-            let patched = nodes.patch(&name, &parameters, &patch);
-            let written: NodeView = writer.request("node", "uncordon", patched).await?.into();
+            let patch = NodePatch {
+                uid: Some(uid),
+                resource_version: Some(version),
+                annotations: [(annotation::LAST_APPLIED_DRAIN.to_owned(), Some(desired))].into(),
+                unschedulable: Some(false),
+                ..NodePatch::default()
+            };
+            let written = writer.patch_node(&name, &patch).await?;
             let note = Note {
                 reason: "Uncordon",
                 message: "the node has moved and takes Pods again".to_owned(),

@@ -145,7 +145,7 @@ impl PoolEngine {
         if self.busy.contains(&key) {
             return;
         }
-        let (after, notes) = status(pool, plan, (self.options.clock)());
+        let (after, notes) = status(pool, plan, self.options.clock.now());
         let (Ok(before), Ok(after)) = (serde_json::to_value(&pool.status), serde_json::to_value(after)) else {
             return;
         };
@@ -301,7 +301,7 @@ impl PoolEngine {
                 used.insert(rendered.name.clone());
             }
         }
-        let clock = (self.options.clock)();
+        let clock = self.options.clock.now();
         let collected = collect(
             self.state.rendered.values(),
             &used,

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use berth_clock::Clock;
 use berth_pools::annotation;
 use http::{Method, Request, Response};
 use jiff::Timestamp;
@@ -26,7 +27,7 @@ fn silent() -> Client {
 }
 
 fn engine(claims: Option<watch::Receiver<Claim>>) -> PoolEngine {
-    let options = Options::new(Arc::new(|| Timestamp::UNIX_EPOCH));
+    let options = Options::new(Clock::stopped(Timestamp::UNIX_EPOCH));
     let mut engine = PoolEngine::new(silent(), options, claims, Metrics::new());
     let nodes = (0..NODES).map(|index| node(index, "1")).collect();
     for change in [
@@ -117,7 +118,7 @@ async fn a_burst_of_changes_is_planned_once() {
 }
 
 /// What happens to a Node, in words and deed.
-type Change = (&'static str, fn(&mut NodeView));
+type NodeEdit = (&'static str, fn(&mut NodeView));
 
 #[tokio::test]
 async fn what_does_not_concern_a_pool_plans_nothing() {
@@ -130,7 +131,7 @@ async fn what_does_not_concern_a_pool_plans_nothing() {
         at += PACE;
         engine.plans_after(changed, at)
     };
-    let unrelated: [Change; 3] = [
+    let unrelated: [NodeEdit; 3] = [
         ("a label that no selector looks at", |node| {
             node.labels.insert("example.com/tier".to_owned(), "cold".to_owned());
         }),
@@ -143,7 +144,7 @@ async fn what_does_not_concern_a_pool_plans_nothing() {
     for (index, (what, change)) in unrelated.into_iter().enumerate() {
         assert_eq!(plans(change, &format!("{}", index + 2)), 0, "{what}");
     }
-    let concerning: [Change; 4] = [
+    let concerning: [NodeEdit; 4] = [
         ("its daemon is at work", |node| {
             node.annotations
                 .insert(annotation::STATE.to_owned(), "Working".to_owned());
@@ -250,7 +251,7 @@ async fn a_status_that_is_written_meanwhile_does_not_hold_up_the_config() {
         panic!("it can be rendered");
     };
     let (client, patches) = contested(3);
-    let writer = Writer::new(client, None, Metrics::new(), Arc::new(|| Timestamp::UNIX_EPOCH));
+    let writer = Writer::new(client, None, Metrics::new(), Clock::stopped(Timestamp::UNIX_EPOCH));
     let job = Job::Render {
         inputs: vec![*config],
         current: None,

@@ -139,7 +139,7 @@ async fn prepare(cluster: &Cluster) {
     ]);
     let pool: MachineConfigPool = from_json(json!({
         "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
-        "metadata": {"name": "bronze"}, "spec": {"nodeSelector": {"matchExpressions": expressions}},
+        "metadata": {"name": "bronze", "annotations": {"berth.dev/reserved-only": "true"}}, "spec": {"nodeSelector": {"matchExpressions": expressions}},
     }));
     let pools: Api<MachineConfigPool> = cluster.api();
     pools.create(&PostParams::default(), &pool).await.expect("a pool");
@@ -173,9 +173,12 @@ async fn prepare(cluster: &Cluster) {
             .await
             .expect("a rule");
     }
-    cluster.pool_of("vein", json!({"example.com/vein": "silver"}), "").await;
     cluster
-        .pool_of(
+        .reserved_pool_of("vein", json!({"example.com/vein": "silver"}), "")
+        .await;
+    cluster.pool_of("open", json!({"example.com/open": "yes"}), "").await;
+    cluster
+        .reserved_pool_of(
             "edge",
             json!({"example.com/edge": ""}),
             "example.com/zone=blue,example.com/fast=yes",
@@ -227,6 +230,7 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
         json!({"example.com/metal": "tin", "example.com/melted": "", "example.com/grade": "low"}),
         json!({"example.com/metal": "tin", "example.com/melted": "", "example.com/tier": "gold"}),
         json!({"example.com/vein": "silver"}),
+        json!({"example.com/open": "yes"}),
     ];
     let strangers = [
         "atl-w1001",
@@ -254,7 +258,9 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
     for name in strangers {
         for labels in &claims {
             let node = json!({"metadata": {"name": name, "labels": labels}});
+            let anybodys = labels.get("example.com/open").is_some();
             match agreed(cluster, &webhook, Way::Create, &node, None).await {
+                Err(refusal) if anybodys => panic!("{name}: {refusal}"),
                 Ok(given) => {
                     taken += 1;
                     changed += usize::from(given != labels_of(&node));
@@ -272,6 +278,23 @@ pub(super) async fn policies_and_webhook_answer_alike(cluster: &Cluster) {
     single_labels_of_other_pools(cluster, &webhook).await;
     changes_of_nodes(cluster, &webhook, &claims).await;
     notes_of_berth(cluster, &webhook).await;
+    a_node_that_exists_is_left_to_the_api_server(cluster, &webhook).await;
+}
+
+/// To create a Node that exists changes nothing, and older kubelets look for their Node only when they are told so. The webhook lets
+/// their request through to that answer; where the policies judge, kubelets look for themselves.
+async fn a_node_that_exists_is_left_to_the_api_server(cluster: &Cluster, webhook: &Webhook) {
+    let node = json!({"metadata": {"name": "placed", "labels": {"example.com/tier": "gold"}}});
+    let refused = by_webhook(webhook, Way::Create, &node, None).await;
+    assert!(refused.is_err_and(|refusal| refusal.contains("its place is in pool infra")));
+    cluster.node("placed", json!({})).await;
+    by_webhook(webhook, Way::Create, &node, None)
+        .await
+        .expect("the API server says that it exists");
+    let before = json!({"metadata": {"name": "placed", "labels": {}}});
+    let changed = by_webhook(webhook, Way::Update, &node, Some(&before)).await;
+    assert!(changed.is_err(), "a change is another matter: {changed:?}");
+    cluster.delete_node("placed").await;
 }
 
 /// A machine with a place takes no single label of another pool, unless it was declared for it. One that nobody reserved is
@@ -383,12 +406,13 @@ async fn machines_with_a_place(cluster: &Cluster, webhook: &Webhook, claims: &[V
                 && labels.get("example.com/scrap").is_none()
                 && labels.get("example.com/grade").is_none();
             let vein = labels.get("example.com/vein").is_some();
+            let open = labels.get("example.com/open").is_some();
             let client = cluster.client_of(&Identity::kubelet(name)).await;
             let policies = by_policies(&client, Way::Create, &node).await;
             let hook = by_webhook(webhook, Way::Create, &node, None).await;
             assert_eq!(
                 policies.is_err(),
-                (gold && !own) || bronze || vein,
+                (gold && !own) || bronze || vein || open,
                 "{name} {labels}: {policies:?}"
             );
             assert_eq!(policies.as_ref().err(), hook.as_ref().err(), "{name} {labels}");

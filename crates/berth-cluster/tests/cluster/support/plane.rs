@@ -5,13 +5,12 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use berth_cluster::controller::Clock;
+use berth_clock::Clock;
 use berth_labels::Flavour;
 use berth_sim::{ApiServer, Cluster, ClusterOptions, Disk, Fleet, Habits, SimulatedTime};
 use berth_testing::{
     BootstrapToken, ControlPlane, Credentials, Identity, Kubelet, KubeletOptions, Options as PlaneOptions, Programs,
 };
-use jiff::Timestamp;
 use kube::{Client, Config, config::KubeConfigOptions};
 use serde_json::Value;
 use tokio::{sync::Mutex, task::JoinHandle};
@@ -54,11 +53,11 @@ impl Drop for Embedded {
 
 impl Embedded {
     async fn start(needs: Needs) -> Self {
-        let time = needs.machines.then(|| SimulatedTime::starting_at(Timestamp::now()));
-        let clock: Clock = time
-            .as_ref()
-            .map_or_else(|| Arc::new(Timestamp::now) as Clock, SimulatedTime::clock);
-        let mut options = ClusterOptions::new(Arc::clone(&clock), 7);
+        let time = needs
+            .machines
+            .then(|| SimulatedTime::starting_at(Clock::system().now()));
+        let clock: Clock = time.as_ref().map_or_else(Clock::system, SimulatedTime::clock);
+        let mut options = ClusterOptions::new(clock.clone(), 7);
         options.remembered_changes = 100_000;
         let cluster = Cluster::new(options);
         let loopback: SocketAddr = ([127, 0, 0, 1], 0).into();
@@ -130,8 +129,8 @@ impl Plane {
     /// The time in which the cluster lives.
     pub(crate) fn clock(&self) -> Clock {
         match self {
-            Self::Real(..) => Arc::new(Timestamp::now),
-            Self::Embedded(embedded) => Arc::clone(&embedded.clock),
+            Self::Real(..) => Clock::system(),
+            Self::Embedded(embedded) => embedded.clock.clone(),
         }
     }
 

@@ -3,8 +3,8 @@ use serde_json::json;
 
 use super::*;
 
-fn key(text: &str) -> Step {
-    Step::Key(text.to_owned())
+fn key(text: &str) -> PathPart {
+    PathPart::Key(text.to_owned())
 }
 
 #[test]
@@ -17,16 +17,19 @@ fn spellings() {
         ("$.a", vec![key("a")]),
         ("a.b", vec![key("a"), key("b")]),
         ("$a", vec![key("$a")]),
-        (".a[0]", vec![key("a"), Step::Index(0)]),
-        (".a.[0].b", vec![key("a"), Step::Index(0), key("b")]),
-        (".a[1][2].c", vec![key("a"), Step::Index(1), Step::Index(2), key("c")]),
-        ("$[3]", vec![Step::Index(3)]),
-        (".[3]", vec![Step::Index(3)]),
+        (".a[0]", vec![key("a"), PathPart::Index(0)]),
+        (".a.[0].b", vec![key("a"), PathPart::Index(0), key("b")]),
+        (
+            ".a[1][2].c",
+            vec![key("a"), PathPart::Index(1), PathPart::Index(2), key("c")],
+        ),
+        ("$[3]", vec![PathPart::Index(3)]),
+        (".[3]", vec![PathPart::Index(3)]),
         (".'a.b'.c", vec![key("a.b"), key("c")]),
         (".\"a'[0]\"", vec![key("a'[0]")]),
         (".a['b.c'].d", vec![key("a"), key("b.c"), key("d")]),
         (".a-b/c.d", vec![key("a-b/c"), key("d")]),
-        (".ü.💡[0]", vec![key("ü"), key("💡"), Step::Index(0)]),
+        (".ü.💡[0]", vec![key("ü"), key("💡"), PathPart::Index(0)]),
         (".data.a", vec![key("data"), key("a")]),
     ] {
         assert_eq!(Path::parse(text).unwrap().steps(), steps, "{text}");
@@ -150,7 +153,7 @@ proptest! {
 
     #[test]
     fn what_is_set_is_there(steps in prop::collection::vec((0..3_usize, any::<bool>()), 0..5)) {
-        let path = Path { steps: steps.into_iter().map(|(n, index)| if index { Step::Index(n) } else { key(&n.to_string()) }).collect() };
+        let path = Path { steps: steps.into_iter().map(|(n, index)| if index { PathPart::Index(n) } else { key(&n.to_string()) }).collect() };
         let mut value = json!({});
         path.set(&mut value, json!("here")).unwrap();
         prop_assert_eq!(path.get(&value), Some(&json!("here")));

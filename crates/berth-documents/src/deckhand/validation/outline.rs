@@ -84,19 +84,25 @@ impl Outline {
     pub(super) fn new(schema: &Value, draft: Draft, keys: &Mutex<Patterns>) -> Result<Self, Wrong> {
         let resource = draft.create_resource_ref(schema);
         let unresolved = |error: referencing::Error| Wrong::at_root(error.to_string());
+        // References inside the schema are to the address that it gives itself.
+        let own = resource
+            .id()
+            .map(|id| id.trim_end_matches('#'))
+            .and_then(|id| uri::from_str(id).ok());
+        let nowhere = uri::from_str(NOWHERE).map_err(unresolved)?;
+        let base = own.unwrap_or(nowhere);
         let registry = Registry::new()
             .draft(draft)
-            .add(NOWHERE, resource)
+            .add(base.as_str(), resource)
             .and_then(referencing::RegistryBuilder::prepare)
             .map_err(unresolved)?;
-        let nowhere = uri::from_str(NOWHERE).map_err(unresolved)?;
         let mut builder = Builder {
             keys,
             numbers: HashMap::new(),
             parts: Vec::new(),
             waiting: Vec::new(),
         };
-        builder.number(schema, &registry.resolver(nowhere), draft);
+        builder.number(schema, &registry.resolver(base), draft);
         while let Some(waiting) = builder.waiting.pop() {
             let part = builder.part(&waiting)?;
             if let Some(slot) = builder.parts.get_mut(waiting.number) {

@@ -119,6 +119,8 @@ impl Shared {
         let options = jsonschema::options()
             .offline()
             .with_draft(draft)
+            // Deckhand asks for no format: `format: uri` is a remark.
+            .should_validate_formats(false)
             .with_keyword("pattern", move |_, value, _| pattern_keyword(value, &patterns, &steps));
         // The validator matches keys as the outline did, and so comes to the same end.
         let options = if are_linear {

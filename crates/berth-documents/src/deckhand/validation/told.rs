@@ -12,7 +12,7 @@ use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
 use super::{Violation, schema::Schema, visits::TooMuch};
-use crate::deckhand::{document::Identity, path::Step, render::RenderedDocument, secrets::SecretPaths};
+use crate::deckhand::{document::Identity, path::PathPart, render::RenderedDocument, secrets::SecretPaths};
 
 /// What is wrong, or nothing where that depends on a secret.
 pub(super) fn violation(
@@ -157,11 +157,11 @@ fn at(pointer: &str, data: &Value, secrets: &SecretPaths) -> SecretPaths {
         steps.push(match (value, key.parse()) {
             (Some(Value::Array(items)), Ok(index)) => {
                 value = items.get(index);
-                Step::Index(index)
+                PathPart::Index(index)
             }
             (inside, _) => {
                 value = inside.and_then(|inside| inside.get(&key));
-                Step::Key(key)
+                PathPart::Key(key)
             }
         });
     }

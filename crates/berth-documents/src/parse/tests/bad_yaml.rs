@@ -67,7 +67,11 @@ fn a_broken_document_does_not_hide_the_others() {
         let text = format!("a: 1\n---\n{broken}---\nc: 3\n");
         let read = read(&text);
         assert_eq!(read.values(), good, "{broken:?}");
-        let line = read.sources.location(read.only_finding(finding).span.unwrap()).line;
+        let line = read
+            .sources
+            .location(read.only_finding(finding).span.unwrap())
+            .line()
+            .unwrap();
         assert!((3..=4).contains(&line), "{broken:?} line {line}");
         assert_eq!(read.findings().len(), 1, "{broken:?}");
     }

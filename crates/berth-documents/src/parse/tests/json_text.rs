@@ -27,7 +27,7 @@ fn places_and_duplicates() {
     assert_eq!(read.place(finding.related[0].0), "2:9");
     let node = read.parsed.documents[0].root.at(&["é", "b"]).unwrap();
     assert_eq!(
-        (read.place(node.span), read.sources.snippet(node.span)),
+        (read.place(node.span), &*read.sources.snippet(node.span)),
         ("2:24".to_owned(), "\"y\"")
     );
 }

@@ -122,7 +122,7 @@ fn every_node_knows_its_place() {
     let root = &read.parsed.documents[0].root;
     let shown = |path: &[&str]| {
         let node = root.at(path).unwrap();
-        (read.place(node.span), read.sources.snippet(node.span).to_owned())
+        (read.place(node.span), read.sources.snippet(node.span).into_owned())
     };
     for (path, place, snippet) in [
         (&["name"][..], "2:7", "é"),
@@ -135,7 +135,7 @@ fn every_node_knows_its_place() {
     }
     let (key, list) = root.as_map().unwrap().get_key_value("list").unwrap();
     assert_eq!(
-        (read.place(key.span), read.sources.snippet(key.span)),
+        (read.place(key.span), &*read.sources.snippet(key.span)),
         ("4:1".to_owned(), "list")
     );
     assert_eq!(read.place(list.span), "5:3");

@@ -10,7 +10,7 @@ use crate::{
     source::Span,
     yaml::{
         events::tab_finding,
-        scalar::{decode_base64, resolve},
+        scalar::{decode_base64, means_the_same},
     },
 };
 
@@ -56,7 +56,8 @@ impl Tree<'_> {
 
     /// Warns of keys that other readers do not take as the text that is written.
     fn check_key(&mut self, text: &str, span: Span) {
-        let read_as = match resolve(text) {
+        self.dialects_differ |= !means_the_same(text);
+        let read_as = match self.dialect.resolve(text) {
             Some(Value::Bool(_)) => "a boolean",
             Some(Value::Null) => "nothing",
             _ => return,
@@ -118,7 +119,9 @@ impl Tree<'_> {
         tag_span: Option<Span>,
     ) -> Value {
         let ScalarText { text, style } = scalar;
-        let spelled = |text: String| match resolve(&text) {
+        self.dialects_differ |= !means_the_same(&text);
+        let dialect = self.dialect;
+        let spelled = |text: String| match dialect.resolve(&text) {
             Some(value) if style == Style::Plain => value,
             _ => Value::String(text.as_str().into()),
         };
@@ -131,7 +134,7 @@ impl Tree<'_> {
             }
             Some(TagName::Core(name)) => name,
         };
-        let value = match (name.as_str(), resolve(&text)) {
+        let value = match (name.as_str(), dialect.resolve(&text)) {
             ("str" | "timestamp", _) => Some(Value::String(text.as_str().into())),
             ("int", Some(value @ (Value::Int(_) | Value::UInt(_)))) | ("bool", Some(value @ Value::Bool(_))) => {
                 Some(value)

@@ -1,8 +1,8 @@
 //! Case by case, on each kind of store.
 
 use berth_store::{
-    ActionPage, ActionState, Begin, Command, Conflict, Counts, Database, Error, NewAction, NewNote, Origin,
-    SubtaskPage, SubtaskState,
+    ActionPage, ActionState, Begin, Command, Conflict, Counts, Database, Error, Finished, LabelMemory, NewAction,
+    NewNote, Origin, SubtaskPage, SubtaskState,
 };
 use serde_json::json;
 
@@ -43,6 +43,7 @@ on_all_stores! {
     actions_are_listed_newest_first_by_pages,
     notes_audit_and_validations_belong_to_their_action,
     old_actions_are_removed_with_everything,
+    labels_that_actions_gave_are_remembered_longer_than_the_actions,
     what_cannot_be_stored_is_refused,
 }
 
@@ -451,4 +452,52 @@ async fn what_cannot_be_stored_is_refused(store: &dyn Database) {
     let long = "n".repeat(253);
     store.create_action(&action(1, &[&long])).await.unwrap();
     assert_eq!(store.subtasks(&id(1), SubtaskPage::ALL).await.unwrap()[0].node, long);
+}
+
+async fn labels_that_actions_gave_are_remembered_longer_than_the_actions(store: &dyn Database) {
+    let memory = |settled: &[&str], given: &[(&str, &str)]| LabelMemory {
+        settled: settled.iter().map(|key| (*key).to_owned()).collect(),
+        given: given
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
+    };
+    let given = async || {
+        let given = store.given_labels(Some("a")).await.unwrap();
+        assert_eq!(given.get("a"), store.given_labels(None).await.unwrap().get("a"));
+        json!(given.get("a"))
+    };
+    started(store, &action(1, &["a", "b"])).await;
+    let claims = store.claim("one", 2, 1, 10).await.unwrap();
+    let filed = |fence: u64, labels: LabelMemory| Finished {
+        fence,
+        labels,
+        ..result(&claims[0], true)
+    };
+    // What is not taken is not remembered.
+    let outdated = filed(claims[0].fence + 1, memory(&["x"], &[("x", "1")]));
+    assert_eq!(store.finish(&[outdated], 2).await.unwrap().taken, [false]);
+    assert_eq!(given().await, json!(null));
+    let results = [
+        filed(claims[0].fence, memory(&["x", "y"], &[("x", "1"), ("y", "1")])),
+        Finished {
+            labels: LabelMemory::default(),
+            ..result(&claims[1], true)
+        },
+    ];
+    store.finish(&results, 2).await.unwrap();
+    assert_eq!(given().await, json!({"x": ["1"], "y": ["1"]}));
+    assert_eq!(store.given_labels(None).await.unwrap().len(), 1);
+    store.purge_actions(i64::MAX).await.unwrap();
+    assert!(store.action(&id(1)).await.is_err());
+    // One that may have arrived adds to what there is; one that has settles it.
+    store.remember_labels("a", &memory(&[], &[("x", "2")])).await.unwrap();
+    assert_eq!(given().await, json!({"x": ["1", "2"], "y": ["1"]}));
+    store
+        .remember_labels("a", &memory(&["x", "y"], &[("x", "3")]))
+        .await
+        .unwrap();
+    assert_eq!(given().await, json!({"x": ["3"]}));
+    store.remember_labels("a", &memory(&["x"], &[])).await.unwrap();
+    assert_eq!(given().await, json!(null));
 }

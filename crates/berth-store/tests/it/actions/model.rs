@@ -1,7 +1,8 @@
 //! Random sequences of operations on actions, on a database and on the model at once.
 
 use berth_store::{
-    ActionPage, Begin, Claim, Command, Database, Error, Finished, MemoryStore, NewAction, NewNote, Origin, SubtaskPage,
+    ActionPage, Begin, Claim, Command, Database, Error, Finished, LabelMemory, MemoryStore, NewAction, NewNote, Origin,
+    SubtaskPage,
 };
 use proptest::{
     prelude::*,
@@ -35,6 +36,8 @@ enum Operation {
     Finish(Vec<(usize, bool)>),
     Note(i64),
     Purge(i64),
+    /// Labels of a node outside of an action.
+    Remember(&'static str, bool),
 }
 
 fn any_operation() -> impl Strategy<Value = Operation> {
@@ -53,6 +56,8 @@ fn any_operation() -> impl Strategy<Value = Operation> {
         8 => results.prop_map(Operation::Finish),
         1 => which().prop_map(Operation::Note),
         1 => which().prop_map(Operation::Purge),
+        1 => (prop::sample::select(vec!["a", "b", "other"]), any::<bool>())
+            .prop_map(|(node, settles)| Operation::Remember(node, settles)),
     ]
 }
 
@@ -122,11 +127,23 @@ impl Side<'_> {
                 told(&store.add_notes(&[note], now).await)
             }
             Operation::Purge(before) => told(&store.purge_actions(*before).await),
+            Operation::Remember(node, settles) => {
+                let key = "fence".to_owned();
+                let done = LabelMemory {
+                    settled: settles.then(|| key.clone()).into_iter().collect(),
+                    given: [(key, now.to_string())].into(),
+                };
+                told(&store.remember_labels(node, &done).await)
+            }
         }
     }
 
     async fn state(&self) -> Vec<String> {
-        let mut state = vec![told(&self.store.open_actions().await)];
+        let mut state = vec![
+            told(&self.store.open_actions().await),
+            told(&self.store.given_labels(None).await),
+            told(&self.store.given_labels(Some("a")).await),
+        ];
         for origin in [None, Some(Origin::Action), Some(Origin::Task)] {
             let page = ActionPage {
                 origin,

@@ -2,16 +2,28 @@
 
 use std::fmt::Write as _;
 
+use berth_api::{
+    ActionDetail, ActionValidation, Actions, Collections, CreatedAction, Findings, Note, SiteStatuses, Status, Step,
+    StepSummary, WorkflowDetail, Workflows,
+};
 use serde_json::Value;
 
 use crate::{
-    failure::Failure,
     output::{Table, printable},
-    workflow::Action,
+    workflow::{state_word, told},
 };
 
+/// How many notes there are; nothing when there is none.
+fn footnotes(notes: &[Note]) -> String {
+    if notes.is_empty() {
+        String::new()
+    } else {
+        format!("({})", notes.len())
+    }
+}
+
 /// The table of actions.
-pub(super) fn actions(documents: &[Value]) -> Result<String, Failure> {
+pub(super) fn actions(actions: &Actions) -> String {
     let mut table = Table::new([
         "Name",
         "Action",
@@ -20,10 +32,9 @@ pub(super) fn actions(documents: &[Value]) -> Result<String, Failure> {
         "Step Succ/Fail/Oth",
         "Footnotes",
     ]);
-    for document in documents {
-        let action = Action::read(document)?;
+    for action in &actions.0 {
         let state = |wanted: &str| {
-            let has = |step: &&crate::workflow::Step| step.state.as_deref() == Some(wanted);
+            let has = |step: &&StepSummary| step.state.as_deref() == Some(wanted);
             action.steps.iter().filter(has).count()
         };
         let (succeeded, failed) = (state("success"), state("failed"));
@@ -31,43 +42,34 @@ pub(super) fn actions(documents: &[Value]) -> Result<String, Failure> {
         table.row([
             action.name.clone(),
             format!("action/{}", action.id),
-            action.stands.clone().unwrap_or_else(|| "None".to_owned()),
-            text(document, "dag_execution_date"),
+            action.action_lifecycle.as_str().to_owned(),
+            action.dag_execution_date.clone(),
             format!("{succeeded}/{failed}/{others}"),
-            if action.notes.is_empty() {
-                String::new()
-            } else {
-                format!("({})", action.notes.len())
-            },
+            footnotes(&action.notes),
         ]);
     }
-    Ok(table.to_string())
+    table.to_string()
 }
 
-/// An action that was just made.
-pub(super) fn created(document: &Value) -> Result<String, Failure> {
-    let action = Action::read(document)?;
+/// An action that was just made. It has no lifecycle yet.
+pub(super) fn created(action: &CreatedAction) -> String {
     let mut table = Table::new(["Name", "Action", "Lifecycle"]);
-    table.row([
-        action.name,
-        format!("action/{}", action.id),
-        action.stands.unwrap_or_else(|| "None".to_owned()),
-    ]);
-    Ok(table.to_string())
+    table.row([&action.name, &format!("action/{}", action.id), "None"]);
+    table.to_string()
 }
 
 /// One action with its steps, commands and validations.
-pub(super) fn action(document: &Value) -> Result<String, Failure> {
-    let action = Action::read(document)?;
+pub(super) fn action(detail: &ActionDetail) -> String {
+    let action = &detail.action;
     let mut out = pairs(&[
-        ("Name", action.name.clone()),
-        ("Action", format!("action/{}", action.id)),
-        ("Lifecycle", action.lifecycle().to_owned()),
-        ("Parameters", action.parameters.to_string()),
-        ("Datetime", action.datetime.clone().unwrap_or_default()),
-        ("Dag Status", action.dag_status.clone().unwrap_or_default()),
-        ("Context Marker", action.context_marker.clone().unwrap_or_default()),
-        ("User", action.user.clone().unwrap_or_default()),
+        ("Name", &action.name),
+        ("Action", &format!("action/{}", action.id)),
+        ("Lifecycle", action.action_lifecycle.as_str()),
+        ("Parameters", &action.parameters.to_string()),
+        ("Datetime", &action.datetime),
+        ("Dag Status", &action.dag_status),
+        ("Context Marker", &action.context_marker),
+        ("User", &action.user),
     ]);
     let mut steps = Table::new(["Steps", "Index", "State", "Footnotes"]);
     for step in &action.steps {
@@ -75,29 +77,21 @@ pub(super) fn action(document: &Value) -> Result<String, Failure> {
             format!("step/{}/{}", action.id, step.id),
             step.index.to_string(),
             step.state.clone().unwrap_or_else(|| "None".to_owned()),
-            if step.notes.is_empty() {
-                String::new()
-            } else {
-                format!("({})", step.notes.len())
-            },
+            footnotes(&step.notes),
         ]);
     }
     let mut commands = Table::new(["Commands", "User", "Datetime"]);
-    for command in &action.command_audit {
-        commands.row([
-            command.verb.clone(),
-            command.user.clone().unwrap_or_default(),
-            command.datetime.clone().unwrap_or_default(),
-        ]);
+    for entry in &detail.command_audit {
+        commands.row([&entry.command, &entry.user, &entry.datetime]);
     }
     // Writing to a string cannot fail.
     let _ = write!(out, "\n{steps}\n{commands}\n");
-    if action.validations.is_empty() {
+    if detail.validations.is_empty() {
         out.push_str("Validations: None\n");
     } else {
         let mut validations = Table::new(["Validations"]);
-        for validation in &action.validations {
-            validations.row([format!("validation/{}/{}", action.id, text(validation, "id"))]);
+        for validation in &detail.validations {
+            validations.row([format!("validation/{}/{}", action.id, validation.id)]);
         }
         let _ = write!(out, "{validations}");
     }
@@ -113,130 +107,136 @@ pub(super) fn action(document: &Value) -> Result<String, Failure> {
             printable(&note.note_val)
         );
     }
-    if !action.nodes.is_empty() {
+    if !detail.nodes.is_empty() {
         let mut nodes = Table::new(["Nodes", "State", "Outcome"]);
-        for node in &action.nodes {
-            nodes.row([node.name.clone(), node.state.to_string(), node.told()]);
+        for node in &detail.nodes {
+            let node = &node.outcome;
+            nodes.row([&node.name, state_word(node.state), &told(node)]);
         }
         let _ = write!(out, "\n{nodes}");
     }
-    Ok(out)
+    out
 }
 
 /// One step.
-pub(super) fn step(document: &Value) -> String {
+pub(super) fn step(step: &Step) -> String {
+    let or_none = |text: &Option<String>| text.clone().unwrap_or_default();
     pairs(&[
-        ("Name", text(document, "task_id")),
-        ("Task ID", format!("step/{}", text(document, "task_id"))),
-        ("Index", text(document, "index")),
-        ("State", text(document, "state")),
-        ("Start Date", text(document, "start_date")),
-        ("End Date", text(document, "end_date")),
-        ("Duration", text(document, "duration")),
-        ("Try Number", text(document, "try_number")),
-        ("Operator", text(document, "operator")),
+        ("Name", &step.task_id),
+        ("Task ID", &format!("step/{}", step.task_id)),
+        ("Index", &step.index.to_string()),
+        ("State", &or_none(&step.state)),
+        ("Start Date", &or_none(&step.start_date)),
+        ("End Date", &or_none(&step.end_date)),
+        (
+            "Duration",
+            &step.duration.map(|seconds| format!("{seconds:?}")).unwrap_or_default(),
+        ),
+        ("Try Number", &step.try_number.to_string()),
+        ("Operator", &step.operator),
     ])
 }
 
 /// One validation.
-pub(super) fn validation(document: &Value) -> String {
+pub(super) fn validation(validation: &ActionValidation) -> String {
+    let details = match &validation.details {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
     pairs(&[
-        ("ID", text(document, "id")),
-        ("Action", format!("action/{}", text(document, "action_id"))),
-        ("Validation Name", text(document, "validation_name")),
-        ("Details", text(document, "details")),
+        ("ID", &validation.id),
+        ("Action", &format!("action/{}", validation.action_id)),
+        ("Validation Name", &validation.validation_name),
+        ("Details", &details),
     ])
 }
 
 /// The runs of actions.
-pub(super) fn workflows(documents: &[Value]) -> String {
+pub(super) fn workflows(workflows: &Workflows) -> String {
     let mut table = Table::new(["Workflows", "State"]);
-    for document in documents {
-        table.row([text(document, "workflow_id"), text(document, "dag_status")]);
+    for workflow in &workflows.0 {
+        table.row([&workflow.workflow_id, &workflow.dag_status]);
     }
     table.to_string()
 }
 
 /// One run with its steps.
-pub(super) fn workflow(document: &Value) -> String {
+pub(super) fn workflow(detail: &WorkflowDetail) -> String {
+    let workflow = &detail.workflow;
     let mut out = pairs(&[
-        ("Workflow", text(document, "workflow_id")),
-        ("State", text(document, "dag_status")),
-        ("Action", format!("action/{}", text(document, "action_id"))),
-        ("Start Date", text(document, "start_date")),
-        ("End Date", text(document, "end_date")),
+        ("Workflow", &workflow.workflow_id),
+        ("State", &workflow.dag_status),
+        ("Action", &format!("action/{}", workflow.action_id)),
+        ("Start Date", workflow.start_date.as_deref().unwrap_or_default()),
+        ("End Date", workflow.end_date.as_deref().unwrap_or_default()),
     ]);
     let mut steps = Table::new(["Steps", "State"]);
-    for step in document.get("steps").and_then(Value::as_array).into_iter().flatten() {
-        let name = if step.get("id").is_some() { "id" } else { "task_id" };
-        steps.row([text(step, name), text(step, "state")]);
+    for step in &detail.steps {
+        steps.row([step.task_id.as_str(), step.state.as_deref().unwrap_or_default()]);
     }
     let _ = write!(out, "\n{steps}");
     out
 }
 
 /// How collections stand in two versions.
-pub(super) fn configdocs(documents: &[Value]) -> String {
+pub(super) fn configdocs(collections: &Collections) -> String {
     let mut table = Table::new(["Collection", "Base", "Base Status", "New", "New Status"]);
-    for document in documents {
+    for collection in &collections.0 {
         table.row([
-            text(document, "collection_name"),
-            text(document, "base_version"),
-            text(document, "base_status"),
-            text(document, "new_version"),
-            text(document, "new_status"),
+            collection.collection_name.as_str(),
+            collection.base_version.as_str(),
+            collection.base_status.as_str(),
+            collection.new_version.as_str(),
+            collection.new_status.as_str(),
         ]);
     }
     table.to_string()
 }
 
 /// A status document: what was done, and every message.
-pub(super) fn status(document: &Value, done: &str) -> String {
-    let mut out = format!("{done}\nStatus: {}\n", text(document, "message"));
-    let messages = document.pointer("/details/messageList").and_then(Value::as_array);
-    let messages: Vec<&Value> = messages.into_iter().flatten().collect();
+pub(super) fn status(status: &Status<Findings>, done: &str) -> String {
+    let mut out = format!("{done}\nStatus: {}\n", status.message);
+    let messages = &status.details.message_list;
     if !messages.is_empty() {
         out.push_str("Validations:\n");
     }
     for message in messages {
-        let level = match text(message, "level") {
-            level if level.is_empty() => "Info".to_owned(),
-            level => level,
-        };
         let _ = writeln!(
             out,
-            "- {level}: {}\n  Message: {}",
-            printable(&text(message, "name")),
-            printable(&text(message, "message"))
+            "- {}: {}\n  Message: {}",
+            message.level.as_str(),
+            printable(&message.name),
+            printable(&message.message)
         );
-        let diagnostic = text(message, "diagnostic");
-        if !diagnostic.is_empty() {
-            let _ = writeln!(out, "  Diagnostic: {}", printable(&diagnostic));
+        if !message.diagnostic.is_empty() {
+            let _ = writeln!(out, "  Diagnostic: {}", printable(&message.diagnostic));
         }
     }
     out
 }
 
 /// How machines stand.
-pub(super) fn site_statuses(document: &Value) -> String {
+pub(super) fn site_statuses(statuses: &SiteStatuses) -> String {
     let mut out = String::new();
-    for (key, header, column) in [
-        ("nodes_provision_status", "Status", "status"),
-        ("machines_powerstate", "Power State", "power_state"),
-    ] {
-        let Some(rows) = document.get(key).and_then(Value::as_array) else {
-            continue;
-        };
-        let mut table = Table::new(["Hostname", header]);
+    if let Some(rows) = &statuses.nodes_provision_status {
+        let mut table = Table::new(["Hostname", "Status"]);
         for row in rows {
-            table.row([text(row, "hostname"), text(row, column)]);
+            table.row([row.hostname.as_str(), row.status.as_str()]);
+        }
+        let _ = writeln!(out, "{table}");
+    }
+    if let Some(rows) = &statuses.machines_powerstate {
+        let mut table = Table::new(["Hostname", "Power State"]);
+        for row in rows {
+            table.row([row.hostname.as_str(), row.power_state.as_str()]);
         }
         let _ = writeln!(out, "{table}");
     }
     out
 }
 
-fn pairs(rows: &[(&str, String)]) -> String {
+fn pairs(rows: &[(&str, &str)]) -> String {
     let mut out = String::new();
     for (name, value) in rows {
         let value = if value.is_empty() { "None" } else { value };
@@ -244,13 +244,4 @@ fn pairs(rows: &[(&str, String)]) -> String {
         let _ = writeln!(out, "{:<17}{}", format!("{name}:"), printable(value));
     }
     out
-}
-
-/// A field as text; nothing where it is null or missing.
-fn text(document: &Value, key: &str) -> String {
-    match document.get(key) {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Null) | None => String::new(),
-        Some(other) => other.to_string(),
-    }
 }

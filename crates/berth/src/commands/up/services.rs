@@ -1,26 +1,36 @@
 //! What runs beside the cluster: the API of documents and actions on a database, and the Ignition server.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{ErrorKind, Write as _},
+    net::SocketAddr,
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
+use berth_airship::{Api, ApiState, Auth};
+use berth_clock::Clock;
 use berth_cluster::{DocumentKind, Snapshot, follow_documents};
-use berth_decide::Serving;
+use berth_decide::{Definitions, Serving};
+use berth_documents::{Document, DocumentSet};
+use berth_ignition_server::{Access, Catalog, CatalogError, CatalogHandle, CommonFiles, IgnitionService};
 use berth_labels::Flavour;
 use berth_listen::{ListenOptions, Server};
-use berth_pools::Timestamp as Seconds;
-use berth_repository::{BufferMode, CommitOptions, Configdocs, LoadOptions, Repository, SiteRules};
+use berth_repository::{BufferMode, CommitOptions, Configdocs, DocumentRules, LoadOptions, Repository, SiteRules};
 use berth_resources::Berth;
-use berth_server::{
-    Access, Catalog, CatalogError, CatalogHandle, CommonFiles, IgnitionService, NewToken, TokenScope, TokenStore,
-};
 use berth_sim::IgnitionSource;
-use berth_store::{SealingKeys, SqliteStore};
+use berth_store::{ActionStore, SealingKey, SealingKeys, SqliteStore};
+use berth_tokens::{NewToken, TokenScope, TokenStore};
+use berth_workflow::{Engine, EngineOptions, Workflow, WorkflowOptions};
 use kube::Client;
-use serde_json::Value;
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::world::unusable;
-use crate::{commands::serve, documents, failure::Failure, io::microseconds};
+use crate::{commands::serve::ids, documents, failure::Failure, vital};
 
 /// The collection that holds the site.
 const COLLECTION: &str = "site";
@@ -33,7 +43,7 @@ pub(super) struct Services {
     pub(super) repository: Arc<Repository>,
     /// Where machines fetch their Ignition.
     pub(super) ignition: SocketAddr,
-    tasks: Vec<JoinHandle<()>>,
+    tasks: Vec<JoinHandle<Option<()>>>,
     stop: CancellationToken,
 }
 
@@ -48,9 +58,8 @@ impl Services {
 }
 
 /// What everything is made from.
-pub(super) struct Site<'a> {
-    pub(super) texts: &'a [(String, String)],
-    pub(super) objects: &'a [Value],
+pub(super) struct Site {
+    pub(super) documents: DocumentSet,
     /// What the documents say that machines are served.
     pub(super) serving: Serving,
 }
@@ -58,20 +67,22 @@ pub(super) struct Site<'a> {
 /// Starts them on free ports. The database is in the folder that is kept, or is gone at the end.
 pub(super) async fn start(
     kept: Option<&Path>,
-    site: &Site<'_>,
+    site: Site,
     names: &[String],
     folder: &Path,
     client: Client,
+    clock: &Clock,
 ) -> Result<(Services, IgnitionSource), Failure> {
     let flavour = site.serving.flavour;
     let database = kept.unwrap_or(folder).join("documents.sqlite");
-    let store = Arc::new(SqliteStore::open(&database, SealingKeys::none()).await?);
-    let repository = repository(Arc::clone(&store), site.texts, flavour).await?;
-    let (api, engine) = serve::local_api(Arc::clone(&repository), store, client.clone(), flavour);
+    let keys = sealing_keys(kept.unwrap_or(folder))?;
+    let store = Arc::new(SqliteStore::open(&database, keys).await?);
+    let repository = repository(Arc::clone(&store), &site.documents.documents, flavour, clock).await?;
+    let (api, engine) = local_api(Arc::clone(&repository), store, client.clone(), flavour, clock);
     let api = Server::bind(loopback(), api).await?;
     let documents = address(&api)?;
     let catalog = CatalogHandle::new(catalog(site.serving.clone()).map_err(unusable)?);
-    let (server, source) = ignition(catalog.clone(), names, folder).await?;
+    let (server, source) = ignition(catalog.clone(), names, folder, clock).await?;
     let (berths, watching) = follow_documents(&client, &[DocumentKind::Berth]);
     let stop = CancellationToken::new();
     let services = Services {
@@ -79,20 +90,71 @@ pub(super) async fn start(
         repository,
         ignition: address(&server)?,
         tasks: vec![
-            tokio::spawn(api.run(std::future::pending())),
-            tokio::spawn(server.run(std::future::pending())),
-            tokio::spawn(engine.run(stop.clone())),
-            tokio::spawn(watching),
-            tokio::spawn(follow_places(
-                berths,
-                site.serving.clone(),
-                site.objects.to_vec(),
-                catalog,
-            )),
+            vital::spawn("api", api.run(std::future::pending())),
+            vital::spawn("ignition", server.run(std::future::pending())),
+            vital::spawn("actions", engine.run(stop.clone())),
+            vital::spawn("watch", watching),
+            vital::spawn(
+                "places",
+                follow_places(
+                    berths,
+                    site.serving,
+                    Definitions::of_documents(site.documents, flavour),
+                    catalog,
+                ),
+            ),
         ],
         stop,
     };
     Ok((services, source))
+}
+
+/// The key for documents that are to be encrypted, in a file beside the database: sites have passphrases, and trying one should
+/// need no set-up.
+fn sealing_keys(folder: &Path) -> Result<SealingKeys, Failure> {
+    let path = folder.join("sealing-key");
+    let secret = match fs::read(&path) {
+        Ok(secret) => secret,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let mut secret = vec![0; 32];
+            getrandom::fill(&mut secret).map_err(unusable)?;
+            let written = fs::create_dir_all(folder).and_then(|()| {
+                let mut file = fs::OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(&path)?;
+                file.write_all(&secret)
+            });
+            written.map_err(|source| Failure::WriteFile { path, source })?;
+            secret
+        }
+        Err(source) => return Err(Failure::ReadFile { path, source }),
+    };
+    Ok(SealingKeys::new(vec![SealingKey::new(&secret).map_err(unusable)?]))
+}
+
+/// The API, and the engine that does its actions.
+fn local_api(
+    repository: Arc<Repository>,
+    store: Arc<dyn ActionStore>,
+    client: Client,
+    flavour: Flavour,
+    clock: &Clock,
+) -> (Api, Arc<Engine>) {
+    let rules: Arc<dyn DocumentRules> = Arc::new(SiteRules { flavour: Some(flavour) });
+    let options = EngineOptions::new("local", clock.clone());
+    let engine = Arc::new(Engine::new(Arc::clone(&store), client, options));
+    let options = WorkflowOptions {
+        // The site is what is tried here; nobody deployed it.
+        require_site_action: false,
+        flavour: Some(flavour),
+        ..WorkflowOptions::default()
+    };
+    let configdocs = Arc::new(Configdocs::new(Arc::clone(&repository), Arc::clone(&rules)));
+    let workflow = Workflow::new(configdocs, store, Arc::clone(&engine), options);
+    let state = ApiState::new(repository, rules, Auth::None, clock.clone(), ids());
+    (Api::new(state.with_workflow(Arc::new(workflow))), engine)
 }
 
 fn loopback() -> ListenOptions {
@@ -111,8 +173,9 @@ fn address(server: &Server) -> Result<SocketAddr, Failure> {
 /// The site as the first committed revision, unless there is one from an earlier time.
 async fn repository(
     store: Arc<SqliteStore>,
-    texts: &[(String, String)],
+    documents: &[Document],
     flavour: Flavour,
+    clock: &Clock,
 ) -> Result<Arc<Repository>, Failure> {
     let repository = Arc::new(Repository::new(store));
     let rules = SiteRules { flavour: Some(flavour) };
@@ -120,11 +183,11 @@ async fn repository(
     if configdocs.staged().await.map_err(unusable)?.committed.is_some() {
         return Ok(repository);
     }
-    let documents = documents::storable(texts.to_vec());
+    let documents = documents::storable(documents);
     if documents.is_empty() {
         return Ok(repository);
     }
-    let now = microseconds();
+    let now = clock.microseconds();
     let options = LoadOptions {
         mode: BufferMode::Replace,
         ..LoadOptions::default()
@@ -147,9 +210,10 @@ async fn ignition(
     catalog: CatalogHandle,
     names: &[String],
     folder: &Path,
+    clock: &Clock,
 ) -> Result<(Server, IgnitionSource), Failure> {
     let tokens = TokenStore::open(folder.join("tokens.json"))?;
-    let now = Seconds(jiff::Timestamp::now().as_second());
+    let now = clock.now();
     let mut known = BTreeMap::new();
     for name in names {
         let new = NewToken {
@@ -160,9 +224,9 @@ async fn ignition(
         };
         known.insert(name.clone(), tokens.create(new, now)?.secret.reveal().to_owned());
     }
-    let service = IgnitionService::new(catalog, Access::Tokens(Arc::new(tokens)), Arc::new(move || now));
+    let service = IgnitionService::new(catalog, Access::Tokens(Arc::new(tokens)), clock.clone());
     let server = Server::bind(loopback(), service).await?;
-    let source = IgnitionSource::new(address(&server)?, known);
+    let source = IgnitionSource::new(address(&server)?, known).map_err(unusable)?;
     Ok((server, source))
 }
 
@@ -177,7 +241,7 @@ const GATHER: Duration = Duration::from_millis(100);
 async fn follow_places(
     mut berths: watch::Receiver<Snapshot>,
     documented: Serving,
-    objects: Vec<Value>,
+    mut definitions: Definitions,
     handle: CatalogHandle,
 ) {
     let mut served = documented.nodes.clone();
@@ -190,7 +254,7 @@ async fn follow_places(
                 .filter_map(|berth| serde_json::from_value(berth.clone()).ok())
                 .collect()
         };
-        let serving = documented.clone().with_places(&objects, &known);
+        let serving = documented.clone().with_places(&mut definitions, &known);
         if serving.nodes == served {
             continue;
         }

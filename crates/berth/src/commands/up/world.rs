@@ -8,9 +8,10 @@ use std::{
     time::Duration,
 };
 
+use berth_clock::Clock;
 use berth_cluster::controller::{self, Options};
 use berth_decide::{Serving, needs_reboot};
-use berth_documents::{Severity, Sources};
+use berth_documents::{Document, DocumentSet, Node, Severity, object_name};
 use berth_labels::Flavour;
 use berth_pools::{MASTER, RenderOptions, WORKER};
 use berth_resources::{
@@ -19,9 +20,9 @@ use berth_resources::{
     crds,
 };
 use berth_sim::{ApiServer, Cluster, ClusterOptions, Disk, Fleet, Habits, Identity, SimulatedTime, kubeconfig};
-use berth_site::Resolver;
+use berth_site::{Resolver, Site};
 use kube::{Client, Config};
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,7 @@ use crate::{
     commands::controller::documents,
     failure::Failure,
     site::Loaded,
+    vital,
 };
 
 const ADMIN: &str = "the embedded cluster";
@@ -43,8 +45,43 @@ const EXTRA_POOL: &str = "worker";
 /// So long controllers may take to end.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// Gives a site without pools the one that every cluster has, and puts its machines there: Airship's documents know no pools,
+/// and a machine is served the config of one. Says whether it did.
+pub(super) fn add_pool_if_none(loaded: &Loaded, set: &mut DocumentSet) -> bool {
+    let site = &loaded.site;
+    if !site.pools.is_empty() || (site.nodes.is_empty() && site.berths.is_empty()) {
+        return false;
+    }
+    let role = json!({"matchLabels": {"node-role.kubernetes.io/worker": ""}});
+    let of_worker = json!({"matchLabels": {"machineconfiguration.openshift.io/role": WORKER}});
+    let objects = [
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1",
+            "kind": "MachineConfigPool",
+            "metadata": {"name": WORKER},
+            "spec": {"nodeSelector": role, "machineConfigSelector": of_worker},
+        }),
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1",
+            "kind": "MachineConfig",
+            "metadata": {"name": "00-worker", "labels": {"machineconfiguration.openshift.io/role": WORKER}},
+            "spec": {"config": {"ignition": {"version": "3.4.0"}}},
+        }),
+        json!({
+            "apiVersion": "berth.dev/v1alpha1",
+            "kind": "LabelRule",
+            "metadata": {"name": "machines-without-a-pool"},
+            "spec": {"match": {"namePatterns": [".*"]}, "pool": WORKER},
+        }),
+    ];
+    for object in objects {
+        set.add_object(object_name(&object), &object);
+    }
+    true
+}
+
 /// The names of the machines that boot. Machines beyond those of the site get a Berth document.
-pub(super) fn machine_names(loaded: &Loaded, wanted: Option<usize>, texts: &mut Vec<(String, String)>) -> Vec<String> {
+pub(super) fn machine_names(loaded: &Loaded, wanted: Option<usize>, set: &mut DocumentSet) -> Vec<String> {
     let resolver = Resolver::new(&loaded.site, Flavour::Upstream);
     let mut names: Vec<String> = resolver
         .resolve_all()
@@ -62,7 +99,7 @@ pub(super) fn machine_names(loaded: &Loaded, wanted: Option<usize>, texts: &mut 
             "metadata": {"name": name},
             "spec": {"pool": EXTRA_POOL},
         });
-        texts.push((format!("{name}.json"), berth.to_string()));
+        set.add_object(object_name(&berth), &berth);
         names.push(name);
     }
     names
@@ -110,12 +147,16 @@ pub(super) struct World {
     _folder: TempDir,
 }
 
+/// A task of the controllers; nothing comes of one that was cancelled.
+type Running = JoinHandle<Option<Result<(), controller::RunError>>>;
+
 /// The controllers, which may be stopped and started again, and what they need for that.
 struct Controllers {
     time: SimulatedTime,
     flavour: Flavour,
-    objects: Vec<Value>,
-    running: Option<(JoinHandle<Result<(), controller::RunError>>, CancellationToken)>,
+    /// What the documents say.
+    site: Arc<Site>,
+    running: Option<(Running, CancellationToken)>,
 }
 
 pub(super) fn unusable(error: impl std::fmt::Display) -> Failure {
@@ -125,17 +166,18 @@ pub(super) fn unusable(error: impl std::fmt::Display) -> Failure {
 impl World {
     pub(super) async fn start(
         args: &UpArgs,
-        texts: Vec<(String, String)>,
+        set: DocumentSet,
         names: Vec<String>,
+        clock: &Clock,
     ) -> Result<Self, Failure> {
-        let loaded = Loaded::from_texts(texts.clone());
+        let loaded = Loaded::new(set.clone());
         let flavour = loaded
             .site
             .flavour
             .as_ref()
             .map_or(Flavour::Upstream, |flavour| flavour.value);
         let machines = placed(&loaded, flavour, &names);
-        let time = SimulatedTime::starting_at(jiff::Timestamp::now());
+        let time = SimulatedTime::starting_at(clock.now());
         let mut options = ClusterOptions::new(time.clock(), 1);
         options.flavour = flavour;
         let cluster = match &args.data_dir {
@@ -153,8 +195,7 @@ impl World {
         };
         let token = administrator_token()?;
         cluster.add_token(token.clone(), Identity::administrator());
-        let objects = objects(&texts);
-        prepare(&cluster, &objects).await?;
+        prepare(&cluster, &set.documents).await?;
         let address = SocketAddr::from(([127, 0, 0, 1], args.port));
         let server = ApiServer::start(cluster.clone(), address)
             .await
@@ -170,12 +211,11 @@ impl World {
         let url = server.url().parse().map_err(unusable)?;
         let client = Client::try_from(Config::new(url)).map_err(unusable)?;
         let site = services::Site {
-            texts: &texts,
-            objects: &objects,
             serving: serving(&loaded, flavour)?,
+            documents: set,
         };
         let data_dir = args.data_dir.as_deref();
-        let (services, source) = services::start(data_dir, &site, &names, folder.path(), client.clone()).await?;
+        let (services, source) = services::start(data_dir, site, &names, folder.path(), client.clone(), clock).await?;
         let mut fleet = Fleet::new(cluster, time.clone(), flavour, 1);
         fleet.fetch_from(source);
         for name in &names {
@@ -196,7 +236,7 @@ impl World {
             controllers: Controllers {
                 time,
                 flavour,
-                objects,
+                site: Arc::new(loaded.site.declared()),
                 running: None,
             },
             _folder: folder,
@@ -215,12 +255,15 @@ impl World {
         options.approve = true;
         options.flavour = Some(controllers.flavour);
         options.documents = Some(documents::of_repository(
-            controllers.objects.clone(),
+            Arc::clone(&controllers.site),
             Arc::clone(&self.services.repository),
             FlavourArg::default(),
         ));
         let stop = CancellationToken::new();
-        let task = tokio::spawn(controller::run(self.client.clone(), options, stop.clone()));
+        let task = vital::spawn(
+            "controllers",
+            controller::run(self.client.clone(), options, stop.clone()),
+        );
         controllers.running = Some((task, stop));
     }
 
@@ -303,18 +346,6 @@ fn placed(loaded: &Loaded, flavour: Flavour, names: &[String]) -> Vec<Placed> {
         .collect()
 }
 
-/// The documents as JSON.
-fn objects(texts: &[(String, String)]) -> Vec<Value> {
-    let mut sources = Sources::new();
-    let mut objects = Vec::new();
-    for (name, text) in texts {
-        let id = sources.add(name.clone(), text.as_str());
-        let parsed = berth_documents::parse(&sources, id);
-        objects.extend(parsed.documents.iter().map(|document| document.root.to_json()));
-    }
-    objects
-}
-
 /// What the documents say that machines are served.
 fn serving(loaded: &Loaded, flavour: Flavour) -> Result<Serving, Failure> {
     let resolver = Resolver::new(&loaded.site, flavour);
@@ -327,7 +358,7 @@ fn serving(loaded: &Loaded, flavour: Flavour) -> Result<Serving, Failure> {
 }
 
 /// Puts the definitions and the pools, rules and machine configs of the site into the cluster.
-async fn prepare(cluster: &Cluster, objects: &[Value]) -> Result<(), Failure> {
+async fn prepare(cluster: &Cluster, documents: &[Document]) -> Result<(), Failure> {
     for set in [CrdSet::Berth, CrdSet::MachineConfig] {
         for definition in crds(set) {
             let mut definition = serde_json::to_value(definition).map_err(unusable)?;
@@ -336,15 +367,14 @@ async fn prepare(cluster: &Cluster, objects: &[Value]) -> Result<(), Failure> {
             cluster.apply(&definition).await.map_err(unusable)?;
         }
     }
-    for object in objects {
-        let kind = object["kind"].as_str().unwrap_or_default();
+    for document in documents {
+        let kind = document.root.get("kind").and_then(Node::as_str).unwrap_or_default();
         if ["MachineConfigPool", "MachineConfig", "LabelRule"].contains(&kind) {
-            cluster.apply(object).await.map_err(|error| {
-                Failure::Unusable(format!(
-                    "{ADMIN} refuses {kind} {}: {error}",
-                    object["metadata"]["name"]
-                ))
-            })?;
+            let object = document.root.to_json();
+            cluster
+                .apply(&object)
+                .await
+                .map_err(|error| Failure::Unusable(format!("{ADMIN} refuses {}: {error}", object_name(&object))))?;
         }
     }
     Ok(())

@@ -21,6 +21,7 @@ const KUSTOMIZATION: &str = "kustomization.yaml";
 pub(crate) fn write(folder: &Path, manifests: &[Manifest], printer: &mut Printer<'_>) -> Result<(), Failure> {
     let mut texts: Vec<(PathBuf, String)> = Vec::new();
     for (stage, below) in [
+        (Stage::Hub, folder.join("hub")),
         (Stage::Install, folder.to_owned()),
         (Stage::DayTwo, folder.join("day2")),
     ] {
@@ -58,7 +59,7 @@ pub(crate) fn write(folder: &Path, manifests: &[Manifest], printer: &mut Printer
         folder.display()
     ))?;
     let made: BTreeSet<&Path> = texts.iter().map(|(path, _)| path.as_path()).collect();
-    for below in [folder.to_owned(), folder.join("day2")] {
+    for below in [folder.join("hub"), folder.to_owned(), folder.join("day2")] {
         for path in yaml_files(&below) {
             if !made.contains(path.as_path()) {
                 printer.warning(&format!(

@@ -103,7 +103,11 @@ pub(super) fn pools_are_rolled_out_and_requests_are_approved(cluster: &Cluster) 
     decided("of-d1", "Denied");
 
     // The pool is rendered, and the rendered config belongs to it.
-    let is_rendered = |pool: &Value| pool["spec"]["configuration"]["name"].is_string();
+    // Until then the pool has the config that another part of this test gave it.
+    let is_rendered = |pool: &Value| {
+        let name = pool["spec"]["configuration"]["name"].as_str();
+        name.is_some_and(|name| name != "rendered-infra-1")
+    };
     let pool = cluster.wait_for("machineconfigpool infra", |pool| {
         is_rendered(pool) && pool["status"]["machineCount"].as_u64() >= Some(2)
     });

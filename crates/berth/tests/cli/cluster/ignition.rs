@@ -24,9 +24,23 @@ pub(super) fn machines_are_served_and_announced(cluster: &Cluster, account: &Pat
         "apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": "w3"},
         "spec": {"pool": "infra", "labels": {"example.com/tier": "three"}},
     });
+    // The operator's own object, with the certificates that kubelets read.
+    let controller = json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "ControllerConfig",
+        "metadata": {"name": "machine-config-controller"},
+        "spec": {
+            "additionalTrustBundle": null, "baseOSContainerImage": "registry.example/os", "cloudProviderCAData": null,
+            "cloudProviderConfig": "", "clusterDNSIP": "172.30.0.10", "dns": null, "images": {}, "infra": null,
+            "ipFamilies": "IPv4", "kubeAPIServerServingCAData": "Q0E=", "network": null, "proxy": null,
+            "releaseImage": "registry.example/release", "rootCAData": "Q0E=",
+        },
+    });
     for object in [motd, berth] {
         cluster.apply(&object);
     }
+    // `kubectl apply` leaves nulls out, which the operator's definition asks for.
+    let created = cluster.create(&controller, None);
+    assert_eq!(created.exit, 0, "{created}");
     // As the operator beside Berth says what the pool's machines run.
     let spec = r#"{"spec":{"configuration":{"name":"rendered-infra-1"}}}"#;
     let status = r#"{"status":{"configuration":{"name":"rendered-infra-1"}}}"#;
@@ -40,7 +54,6 @@ pub(super) fn machines_are_served_and_announced(cluster: &Cluster, account: &Pat
     let mut berth = command();
     berth
         .args(["ignition-server", "--from-cluster", "--allow-anonymous"])
-        .args(["--flavour", "openshift"])
         .arg("--cluster-kubeconfig")
         .arg(account)
         .arg("--announce-to")
@@ -54,6 +67,7 @@ pub(super) fn machines_are_served_and_announced(cluster: &Cluster, account: &Pat
     assert_eq!(cluster.get("node w3"), None, "nobody asked for it yet");
     let config = server.config("/node/w3");
     assert_eq!(file(&config, "/etc/motd").as_deref(), Some("welcome"));
+    assert_eq!(file(&config, "/etc/kubernetes/kubelet-ca.crt").as_deref(), Some("CA"));
     let labels = file(&config, "/etc/berth/labels").unwrap();
     assert!(labels.contains("example.com/tier=three"), "{labels}");
     let node = cluster.wait_for("node w3", |node| {

@@ -203,7 +203,10 @@ pub(super) fn objects_are_judged(cluster: &Cluster) {
     assert!(asleep.stderr.contains("spec.kubeletConfig.registerNode"), "{asleep}");
     assert_eq!(cluster.get("kubeletconfig edge-kubelet"), None);
     let joins = cluster.kubectl("label machineconfigpool storage telco.example/pool=quiet");
-    assert!(joins.stderr.contains("node-not-registered: asleep"), "{joins}");
+    assert!(
+        joins.stderr.contains("node-not-registered: KubeletConfig/asleep "),
+        "{joins}"
+    );
     let other = cluster.kubectl("label machineconfigpool storage telco.example/pool=loud");
     assert_eq!(other.exit, 0, "{other}");
     let harmless = cluster.kubectl("annotate kubeletconfig asleep example.com/note=1");
@@ -218,12 +221,17 @@ fn kubelet(cluster: &Cluster, name: &str) -> PathBuf {
     cluster.plane.write_kubeconfig(&Identity::kubelet(name)).unwrap()
 }
 
-/// Claims the pool `edge`, to which the machine does not belong.
-fn claim(cluster: &Cluster, name: &str) -> Outcome {
-    let refused = cluster.create(
+/// Tries to register in the pool `edge`, to which the machine does not belong.
+fn register_in_edge(cluster: &Cluster, name: &str) -> Outcome {
+    cluster.create(
         &node(name, &json!({"telco.example/edge": ""})),
         Some(&kubelet(cluster, name)),
-    );
+    )
+}
+
+/// The same, and it is refused.
+fn claim(cluster: &Cluster, name: &str) -> Outcome {
+    let refused = register_in_edge(cluster, name);
     assert_ne!(refused.exit, 0, "{refused}");
     let text = format!("node {name} claims the labels of pool edge, which is not reserved for it");
     assert!(refused.stderr.contains(&text), "{refused}");
@@ -260,14 +268,21 @@ fn joins(cluster: &Cluster, name: &str) {
 /// The policies refuse, and the webhook tells it as an event: policies cannot.
 pub(super) fn kubelets_are_judged_by_policies(cluster: &Cluster) {
     let by_policy = |outcome: &Outcome| outcome.stderr.contains("ValidatingAdmissionPolicy 'berth-pool-claims'");
-    let thief = patiently(
+    // Whoever asks before the controllers have seen the annotation is let in.
+    let closed = cluster.kubectl("annotate machineconfigpool edge berth.dev/reserved-only=true");
+    assert_eq!(closed.exit, 0, "{closed}");
+    patiently(
         || "no policy refuses".to_owned(),
         |attempt| {
-            let thief = format!("thief-{attempt}");
-            by_policy(&claim(cluster, &thief)).then_some(thief)
+            let early = format!("early-{attempt}");
+            let answer = register_in_edge(cluster, &early);
+            cluster.kubectl(&format!("delete node {early} --ignore-not-found"));
+            by_policy(&answer).then_some(())
         },
     );
-    is_told(cluster, &thief);
+    let thief = "thief-policy";
+    assert!(by_policy(&claim(cluster, thief)));
+    is_told(cluster, thief);
     joins(cluster, "s1");
     assert!(by_policy(&claim_later(cluster, "s1")));
     is_told(cluster, "s1");

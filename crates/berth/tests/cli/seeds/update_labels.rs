@@ -1,8 +1,9 @@
 //! The workflow that updates node labels: the bodies that its blueprint shows, sent by curl to the paths that it shows, to `berth
 //! serve` as it is, with a cluster behind it. What scripts for Shipyard's command line type is in `workflow.rs`.
 
-use std::{process::Command, sync::Arc, time::Duration};
+use std::{process::Command, time::Duration};
 
+use berth_clock::Clock;
 use berth_sim::{ApiServer, Cluster, ClusterOptions, Identity, kubeconfig};
 use serde_json::{Value, json};
 
@@ -84,7 +85,7 @@ struct World {
 
 impl World {
     async fn start(prefix: &str, nodes: &[&str]) -> Self {
-        let cluster = Cluster::new(ClusterOptions::new(Arc::new(jiff::Timestamp::now), 1));
+        let cluster = Cluster::new(ClusterOptions::new(Clock::system(), 1));
         cluster.add_token("admin", Identity::administrator());
         for name in nodes {
             let labels = json!({"kubernetes.io/hostname": name, "old": "yes"});

@@ -1,5 +1,8 @@
 //! The brake on mass removal, however a change is carried out.
 
+use berth_clock::Clock;
+use berth_documents::DocumentSet;
+use berth_site::load;
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::{super::brake::BrakeState, *};
@@ -66,16 +69,16 @@ pub(super) fn documented() -> Engine {
     let service = tower::service_fn(|_: Request<Body>| async {
         std::future::pending::<Result<Response<Body>, tower::BoxError>>().await
     });
-    let options = Options::new(Arc::new(|| Timestamp::UNIX_EPOCH));
+    let options = Options::new(Clock::stopped(Timestamp::UNIX_EPOCH));
     let client = Client::new(service, "default");
     let mut engine = Engine::new(client, options, None, Metrics::new(), Health::default(), None);
     let nodes = (0..NODES).map(|index| node(format!("w{index:02}"), "other"));
     for change in [
-        Change::Nodes(Seen::All(nodes.collect())),
-        Change::Berths(Seen::All(Vec::new())),
-        Change::Rules(Seen::All(Vec::new())),
-        Change::Pools(Seen::All(pools().into())),
-        Change::Certificates(Seen::All(Vec::new())),
+        ClusterChange::Nodes(Seen::All(nodes.collect())),
+        ClusterChange::Berths(Seen::All(Vec::new())),
+        ClusterChange::Rules(Seen::All(Vec::new())),
+        ClusterChange::Pools(Seen::All(pools().into())),
+        ClusterChange::Certificates(Seen::All(Vec::new())),
     ] {
         engine.state.apply(change);
     }
@@ -90,7 +93,8 @@ impl Engine {
     /// The documents are these from now on.
     pub(super) fn commit(&mut self, documents: impl Iterator<Item = Value>) {
         let documents: Vec<Value> = documents.chain(pools().map(|pool| pool.object)).collect();
-        self.documents_came(Definitions::new(documents.iter(), self.options.flavour));
+        let set = DocumentSet::of_objects(&documents);
+        self.documents_came(Arc::new(load(&set.sources, &set.documents).0));
         self.reserve();
     }
 
@@ -232,9 +236,9 @@ async fn nothing_goes_while_the_documents_are_not_known() {
     let fate = |index: usize| if index < 4 { Fate::Loses(1) } else { Fate::Stays };
     engine.commit((0..NODES).map(|index| fate(index).document(index)));
     engine.carry_out();
-    let (_sender, receiver) = watch::channel(Arc::new(Vec::new()));
+    let (_sender, receiver) = watch::channel(Arc::default());
     engine.options.documents = Some(receiver);
-    engine.documents_came(Definitions::new([], engine.options.flavour));
+    engine.documents_came(Arc::default());
     engine.reserve();
     engine.settle();
     assert_eq!(engine.labels(), before, "an empty source proves nothing");

@@ -27,7 +27,7 @@ fn written_by_hand() -> Engine {
     let berths: Vec<Berth> = engine.state.berths.values().cloned().collect();
     for mut berth in berths {
         berth.metadata.labels = None;
-        engine.state.apply(Change::Berths(Seen::One(Box::new(berth))));
+        engine.state.apply(ClusterChange::Berths(Seen::One(Box::new(berth))));
     }
     engine.settle();
     engine
@@ -42,17 +42,17 @@ impl Engine {
         let mut berth = self.state.berths.get(&name(index)).unwrap().clone();
         edit(&mut berth);
         berth.metadata.generation = Some(berth.metadata.generation.unwrap_or_default() + 1);
-        self.state.apply(Change::Berths(Seen::One(Box::new(berth))));
+        self.state.apply(ClusterChange::Berths(Seen::One(Box::new(berth))));
     }
 
     fn relabel(&mut self, index: usize, relabel: impl FnOnce(&mut BTreeMap<String, String>)) {
         let mut node = self.state.nodes[&name(index)].clone();
         relabel(&mut node.labels);
-        self.state.apply(Change::Nodes(Seen::One(node)));
+        self.state.apply(ClusterChange::Nodes(Seen::One(node)));
     }
 
     fn add_pool(&mut self, pool: Definition) {
-        self.state.apply(Change::Pools(Seen::One(pool)));
+        self.state.apply(ClusterChange::Pools(Seen::One(pool)));
         self.define();
     }
 

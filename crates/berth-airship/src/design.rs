@@ -1,0 +1,208 @@
+//! References to a design: which revision they mean, and whether it is one of this server.
+//!
+//! Labels come from the committed revision of this server. A reference that means anything else is refused rather than not
+//! followed: whoever sent it believes that something else is applied.
+
+use axum::http::{HeaderMap, header::HOST};
+
+/// The schemes of references to a design: those of Drydock, and the two for TLS that it lacks.
+const SCHEMES: [&str; 7] = [
+    "http",
+    "https",
+    "file",
+    "deckhand+http",
+    "deckhand+https",
+    "promenade+http",
+    "promenade+https",
+];
+
+/// What a design is in the API, behind the number of its revision.
+const DESIGNS: [&str; 2] = ["rendered-documents", "documents"];
+
+/// The names under which callers know this server.
+#[derive(Clone, Debug)]
+pub(super) struct OwnNames<'a> {
+    /// What this request was sent to.
+    host: Option<&'a str>,
+    /// What the server was told.
+    configured: &'a [String],
+}
+
+impl<'a> OwnNames<'a> {
+    pub(super) fn new(headers: &'a HeaderMap, configured: &'a [String]) -> Self {
+        Self {
+            host: headers.get(HOST).and_then(|host| host.to_str().ok()),
+            configured,
+        }
+    }
+
+    fn has(&self, authority: &str) -> bool {
+        let same = |name: &str| plain(name) == plain(authority);
+        let any_port = |name: &str| host_of(name) == name && host_of(authority) == name;
+        let mut configured = self.configured.iter().map(String::as_str);
+        self.host.is_some_and(same) || configured.any(|name| same(name) || any_port(name))
+    }
+}
+
+/// An authority without the ports that go without saying.
+fn plain(authority: &str) -> String {
+    let authority = authority.to_ascii_lowercase();
+    let short = authority.strip_suffix(":80").or_else(|| authority.strip_suffix(":443"));
+    short.unwrap_or(&authority).to_owned()
+}
+
+/// An authority without its port.
+fn host_of(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !host.ends_with(':') => host,
+        _ => authority,
+    }
+}
+
+/// What a reference means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// A revision of this server.
+    Revision(u64),
+    /// No address: a mere name, as in the blueprint.
+    Name,
+}
+
+/// What a reference means, or why it does not mean a design of this server.
+pub(super) fn meaning(reference: &str, own: &OwnNames<'_>) -> Result<Meaning, String> {
+    let path = match reference.split_once("://") {
+        None if reference.starts_with('/') => reference,
+        None => return Ok(Meaning::Name),
+        Some((scheme, rest)) => {
+            let scheme = scheme.to_ascii_lowercase();
+            if !SCHEMES.contains(&scheme.as_str()) {
+                return Err(format!("has the scheme '{scheme}'; known are {}", SCHEMES.join(", ")));
+            }
+            if scheme == "file" || scheme.starts_with("promenade+") {
+                return Err("is not an address of documents in revisions".to_owned());
+            }
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let (authority, path) = rest.split_at(end);
+            if !own.has(authority) {
+                return Err(format!(
+                    "is at '{authority}', which is not this server; if it is, start the server with --design-host {authority}"
+                ));
+            }
+            path
+        }
+    };
+    revision(path).map(Meaning::Revision).ok_or_else(|| {
+        "does not name the documents of a revision: its path should be /api/v1.0/revisions/NUMBER/rendered-documents"
+            .to_owned()
+    })
+}
+
+/// The revision in a path such as `/api/v1.0/revisions/3/rendered-documents`; nothing may follow.
+fn revision(path: &str) -> Option<u64> {
+    let rest = ["/api/v1.0/revisions/", "/v1.0/revisions/", "/revisions/"]
+        .into_iter()
+        .find_map(|prefix| path.strip_prefix(prefix))?;
+    let (number, design) = rest.split_once('/')?;
+    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    (digits && DESIGNS.contains(&design)).then(|| number.parse().ok())?
+}
+
+/// Refuses a reference that does not mean what is applied.
+pub(super) fn check(reference: &str, own: &OwnNames<'_>, committed: u64) -> Result<(), String> {
+    let refuse = |problem: String| {
+        format!(
+            "design_ref '{reference}' {problem}. Labels come from the committed revision: \
+             /api/v1.0/revisions/{committed}/rendered-documents of this server"
+        )
+    };
+    match meaning(reference, own).map_err(refuse)? {
+        Meaning::Revision(named) if named != committed => Err(refuse(format!(
+            "names revision {named}, and revision {committed} is committed"
+        ))),
+        Meaning::Revision(_) | Meaning::Name => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    /// Every way to miss has a row, and beside each the reference that must pass.
+    #[test]
+    fn only_what_is_applied_is_taken() {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_static("berth.example:8080"));
+        let configured = [
+            "deckhand-int.ucp.svc.cluster.local:9000".to_owned(),
+            "docs.example".to_owned(),
+        ];
+        let own = OwnNames::new(&headers, &configured);
+        for reference in [
+            "deckhand+http://berth.example:8080/api/v1.0/revisions/3/rendered-documents",
+            "DECKHAND+HTTPS://BERTH.example:8080/api/v1.0/revisions/3/rendered-documents",
+            "http://berth.example:8080/api/v1.0/revisions/3/documents",
+            "deckhand+http://deckhand-int.ucp.svc.cluster.local:9000/api/v1.0/revisions/3/rendered-documents",
+            "https://docs.example/v1.0/revisions/3/rendered-documents",
+            "https://docs.example:9000/api/v1.0/revisions/3/rendered-documents",
+            "/api/v1.0/revisions/3/rendered-documents",
+            "<deckhand_uri>",
+            "site",
+        ] {
+            assert_eq!(check(reference, &own, 3), Ok(()), "{reference}");
+        }
+        for (reference, problem) in [
+            (
+                "ftp://berth.example:8080/api/v1.0/revisions/3/rendered-documents",
+                "has the scheme 'ftp'",
+            ),
+            ("://x", "has the scheme ''"),
+            ("file:///site.yaml", "is not an address of documents in revisions"),
+            (
+                "promenade+http://berth.example:8080/x",
+                "is not an address of documents in revisions",
+            ),
+            (
+                "deckhand+http://other.example/api/v1.0/revisions/3/rendered-documents",
+                "is at 'other.example', which is not this server",
+            ),
+            (
+                "deckhand+http://berth.example:9000/api/v1.0/revisions/3/rendered-documents",
+                "is at 'berth.example:9000', which is not this server",
+            ),
+            (
+                "http://berth.example:8080@other.example/api/v1.0/revisions/3/rendered-documents",
+                "is at 'berth.example:8080@other.example'",
+            ),
+            (
+                "http://berth.example:8080/site.yaml",
+                "does not name the documents of a revision",
+            ),
+            (
+                "http://berth.example:8080/api/v1.0/revisions/x/rendered-documents",
+                "does not name the documents of a revision",
+            ),
+            (
+                "http://berth.example:8080/api/v1.0/revisions/3/tags",
+                "does not name the documents of a revision",
+            ),
+            (
+                "http://berth.example:8080/api/v1.0/revisions/3/rendered-documents?schema=x",
+                "does not name the documents of a revision",
+            ),
+            (
+                "http://berth.example:8080/x/api/v1.0/revisions/3/rendered-documents",
+                "does not name the documents of a revision",
+            ),
+            (
+                "/api/v1.0/revisions/4/rendered-documents",
+                "names revision 4, and revision 3 is committed",
+            ),
+            ("/etc/passwd", "does not name the documents of a revision"),
+        ] {
+            let refused = check(reference, &own, 3).unwrap_err();
+            assert!(refused.contains(problem), "{reference}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a Berth remembers of its Node, for one that is created again.
+
+use std::collections::BTreeMap;
+
+use super::Subject;
+use crate::{definitions::Answer, names, view::NodeView};
+use berth_resources::{BerthStatus, Machine};
+
+/// Keeps what a Node that is created anew has to get back.
+pub(super) fn remember(subject: Subject<'_>, node: &NodeView, answer: &Answer, status: &mut BerthStatus) {
+    if !node.has_kubelet {
+        return;
+    }
+    let differs =
+        |known: Option<&String>, now: Option<&String>| known.zip(now).is_some_and(|(known, now)| known != now);
+    let known = status.machine.as_ref().and_then(|machine| machine.system_uuid.as_ref());
+    if differs(known, node.system_uuid.as_ref()) || differs(status.machine_id.as_ref(), node.machine_id.as_ref()) {
+        forget(status);
+    }
+    let kubelet = names::KUBELET_LABELS
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), node.labels.get(*key)?.clone())));
+    // A label that is missing on a Node which was created anew is no reason to forget it.
+    status.kubelet_labels.extend(kubelet);
+    status.registered_labels = registered(subject, node, answer, status);
+    let configs = node
+        .annotations
+        .iter()
+        .filter(|(key, _)| key.starts_with(names::MACHINE_CONFIG_PREFIX))
+        .map(|(key, value)| (key.clone(), value.clone()));
+    let configs: BTreeMap<String, String> = configs.collect();
+    if !configs.is_empty() {
+        status.annotations = configs;
+    }
+    if node.provider_id.is_some() {
+        status.provider_id.clone_from(&node.provider_id);
+    }
+    if node.system_uuid.is_some() {
+        status.machine = Some(Machine {
+            system_uuid: node.system_uuid.clone(),
+            mac_addresses: Vec::new(),
+        });
+    }
+    if node.machine_id.is_some() {
+        status.machine_id.clone_from(&node.machine_id);
+    }
+    status.machine_objects.clone_from(&node.machine_objects);
+}
+
+/// Drops what was remembered of a machine's disk. What was reserved stays.
+pub(super) fn forget(status: &mut BerthStatus) {
+    status.kubelet_labels.clear();
+    status.registered_labels.clear();
+    let labelled = |key: &String| key == names::CUSTOM_POOL_LABELS_APPLIED;
+    status.annotations.retain(|key, _| labelled(key));
+    status.machine_id = None;
+}
+
+/// The labels of the Node that its kubelet gives itself when it registers, as far as nobody declares them and Berth did not set
+/// them.
+fn registered(
+    subject: Subject<'_>,
+    node: &NodeView,
+    answer: &Answer,
+    status: &BerthStatus,
+) -> BTreeMap<String, String> {
+    let unit = subject.registers;
+    let by_unit = |key: &str| unit.is_some_and(|unit| unit.known.contains_key(key) || unit.open.contains(key));
+    let labels = node.labels.iter().filter(|(key, value)| {
+        (names::REGISTERED_LABELS.contains(&key.as_str()) || by_unit(key))
+            && !answer.labels.contains_key(key.as_str())
+            && (status.labels.get(*key) != Some(*value) || by_unit(key))
+    });
+    labels.map(|(key, value)| (key.clone(), value.clone())).collect()
+}

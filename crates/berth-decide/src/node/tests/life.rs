@@ -1,0 +1,203 @@
+//! Stories about Nodes that go: only those of machines that are alive come back by themselves.
+
+use super::*;
+
+const CURRENT: &str = "machineconfiguration.openshift.io/currentConfig";
+
+fn fetches_ignition(world: &mut World) {
+    let time = world.now.to_string();
+    world.berth.metadata.annotations = Some(BTreeMap::from([(names::REQUESTED.to_owned(), time)]));
+}
+
+fn message(world: &World) -> String {
+    let ready = &world.status().conditions[0];
+    assert_eq!(ready.type_, "Ready");
+    ready.message.clone()
+}
+
+/// Something that may be known about a Node that went.
+type Change = fn(&mut Absence);
+
+#[test]
+fn the_node_of_a_dead_machine_stays_gone_until_the_machine_shows_itself() {
+    let rows: [(Change, &str); 4] = [
+        (|absence| absence.was_ready = Some(false), "NodeNotReady"),
+        (|absence| absence.pulse = Pulse::Missing, "NoHeartbeat"),
+        (
+            |absence| absence.machine = MachineState::Leaving("Machine a/w1 is being deleted".to_owned()),
+            "MachineDeleted",
+        ),
+        (|absence| absence.was_ready = None, "NodeGoneUnseen"),
+    ];
+    for (change, reason) in rows {
+        let mut world = World::occupied();
+        change(&mut world.absence);
+        world.delete_node();
+        world.settle();
+        assert!(world.node.is_none(), "{reason}");
+        assert_eq!(world.status().phase, Some(Phase::Vacant));
+        assert_eq!(world.condition("Ready"), ("False", reason));
+        assert_eq!(world.reasons(), [reason], "it is said once");
+        assert!(
+            message(&world).ends_with("fetches its Ignition config or registers"),
+            "{}",
+            message(&world)
+        );
+
+        // Whatever time passes, and whoever leads: what was found is in the Berth.
+        world.now += SignedDuration::from_hours(9);
+        world.absence = Absence::default();
+        assert_eq!(world.settle(), 0);
+        assert!(world.node.is_none());
+
+        // Its certificate request is from now.
+        world.requested = true;
+        world.settle();
+        assert_eq!(world.has(INFRA), Some(""), "{reason}");
+        assert_eq!(world.condition("Ready"), ("False", "Recreated"));
+        world.requested = false;
+        world.kubelet_reports();
+        world.settle();
+        assert_eq!(world.condition("Ready"), ("True", "InSync"));
+        assert_eq!(world.status().departure, None);
+    }
+}
+
+#[test]
+fn an_ignition_fetch_from_before_the_node_went_shows_nothing() {
+    let mut world = World::infra();
+    fetches_ignition(&mut world);
+    world.settle();
+    world.kubelet_reports();
+    world.settle();
+    world.now += SignedDuration::from_mins(10);
+    world.absence.was_ready = Some(false);
+    world.delete_node();
+    world.settle();
+    assert!(world.node.is_none());
+    world.now += SignedDuration::from_mins(10);
+    fetches_ignition(&mut world);
+    world.settle();
+    assert!(world.node.is_some());
+}
+
+#[test]
+fn a_kubelet_that_is_heard_of_is_alive_unless_its_machine_is_taken_away() {
+    for (machine, comes_back) in [
+        (MachineState::Present, true),
+        (MachineState::Leaving("BareMetalHost a/h is gone".to_owned()), false),
+    ] {
+        let mut world = World::occupied();
+        world.absence = Absence {
+            was_ready: Some(false),
+            pulse: Pulse::Missing,
+            machine,
+        };
+        world.delete_node();
+        world.settle();
+        assert!(world.node.is_none());
+        world.now += SignedDuration::from_secs(7);
+        world.absence.pulse = Pulse::Last {
+            heard: world.now,
+            lasts: SignedDuration::from_secs(40),
+        };
+        world.settle();
+        assert_eq!(world.node.is_some(), comes_back);
+    }
+}
+
+#[test]
+fn a_place_that_was_reserved_at_once_does_not_bring_the_dead_back() {
+    let mut world = World::occupied();
+    world.edit(|spec| spec.preregister = Preregister::Now);
+    world.settle();
+    world.absence.was_ready = Some(false);
+    world.delete_node();
+    world.settle();
+    assert!(world.node.is_none());
+}
+
+#[test]
+fn a_new_installation_gets_what_was_reserved_and_nothing_of_the_old_disk() {
+    let with_config = || {
+        let mut world = World::occupied();
+        let node = world.node.as_mut().unwrap();
+        node.annotations
+            .insert(CURRENT.to_owned(), "rendered-infra-1".to_owned());
+        node.machine_id = Some("first".to_owned());
+        world.settle();
+        world
+    };
+    // It comes back after its Node was let go, and asks as a new machine does.
+    let mut world = with_config();
+    world.absence.was_ready = Some(false);
+    world.delete_node();
+    world.settle();
+    world.requested = true;
+    world.settle();
+    let node = world.node.as_ref().unwrap();
+    assert!(!node.annotations.contains_key(CURRENT), "{:?}", node.annotations);
+    assert_eq!(world.has("kubernetes.io/hostname"), None);
+    assert_eq!((world.has(INFRA), world.has("tier")), (Some(""), Some("infra")));
+    assert!(world.status().annotations.is_empty() && world.status().machine_id.is_none());
+
+    // Its Node came back at once, and then it is installed anew.
+    let mut world = with_config();
+    world.delete_node();
+    world.settle();
+    assert_eq!(world.node.as_ref().unwrap().annotations[CURRENT], "rendered-infra-1");
+    world.now += SignedDuration::from_mins(5);
+    fetches_ignition(&mut world);
+    world.settle();
+    assert!(!world.node.as_ref().unwrap().annotations.contains_key(CURRENT));
+    assert_eq!(world.has(INFRA), Some(""));
+
+    // Nobody deleted its Node, which the cluster has not heard of since.
+    let mut world = with_config();
+    world.node.as_mut().unwrap().silent_since = Some(world.now);
+    world.settle();
+    assert!(world.node.as_ref().unwrap().annotations.contains_key(CURRENT));
+    world.now += SignedDuration::from_mins(5);
+    world.requested = true;
+    world.settle();
+    assert!(!world.node.as_ref().unwrap().annotations.contains_key(CURRENT));
+
+    // A request in the name of a machine that runs is not its own.
+    let mut world = with_config();
+    world.requested = true;
+    world.settle();
+    assert!(world.node.as_ref().unwrap().annotations.contains_key(CURRENT));
+}
+
+#[test]
+fn another_machine_or_another_installation_is_not_taken_for_the_old_one() {
+    let changes: [fn(&mut NodeView); 2] = [
+        |node| node.system_uuid = Some("4C4C4544-1111".to_owned()),
+        |node| node.machine_id = Some("second".to_owned()),
+    ];
+    for change in changes {
+        let mut world = World::occupied();
+        let node = world.node.as_mut().unwrap();
+        node.annotations
+            .insert(CURRENT.to_owned(), "rendered-infra-1".to_owned());
+        node.machine_id = Some("first".to_owned());
+        world.settle();
+        world.delete_node();
+        world.settle();
+        // A kubelet of another disk takes the Node.
+        world.kubelet_reports();
+        let node = world.node.as_mut().unwrap();
+        node.machine_id = Some("first".to_owned());
+        node.annotations.remove(CURRENT);
+        node.labels.remove("kubernetes.io/hostname");
+        change(node);
+        world.settle();
+        assert!(
+            world.status().annotations.is_empty(),
+            "{:?}",
+            world.status().annotations
+        );
+        assert!(world.status().kubelet_labels.is_empty());
+        assert_eq!(world.status().pool.as_deref(), Some("infra"));
+    }
+}

@@ -1,0 +1,12 @@
+//! What OpenShift's Machine Config Operator does with machine configs, pools and nodes, to hold Berth against.
+//!
+//! The operator's own module is not on the Go module proxy. What it makes with libraries that are there is asked of
+//! [`Operator`], a small program that is built from them. What it decides about nodes is a small model.
+
+mod first_boot;
+mod nodes;
+mod render;
+
+pub use first_boot::first_boot_labelling;
+pub use nodes::{NodeVerdict, candidates, node_verdict, pool_of, served_config};
+pub use render::{OPERATOR, Operator, OperatorRendered};
