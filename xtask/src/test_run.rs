@@ -9,9 +9,12 @@ use std::{
     io::{self, Read as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -22,6 +25,10 @@ use crate::{test_totals::TestTotals, workspace::Workspace};
 /// How many test programs run at a time; each runs as many tests at a time as the machine has cores. With three, two cores
 /// are still not busy all the time.
 const AT_A_TIME: usize = 3;
+
+/// A program that prints nothing for this long hangs: each test that ends prints a line, and the longest one takes about a
+/// minute. It is killed, so that the run says which test it was and does not wait for the end of the machine's time.
+const SILENCE: Duration = Duration::from_mins(6);
 
 /// Programs that take long are started first, so that none of them runs alone at the end.
 const SLOW: &[&str] = &[
@@ -77,7 +84,7 @@ pub(crate) fn run(workspace: &Workspace, environment: &[(&'static str, OsString)
     examples
         .args(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"])
         .envs(environment.iter().map(|(name, value)| (name, value)));
-    let ran = capture(&mut examples)?;
+    let ran = capture(&mut examples, SILENCE)?;
     outcome.add("documentation examples", &ran, io::stdout())?;
     Ok(outcome)
 }
@@ -97,7 +104,8 @@ fn work(
             .current_dir(&program.folder)
             .env("CARGO_MANIFEST_DIR", &program.folder)
             .envs(environment.iter().map(|(name, value)| (name, value)));
-        let ran = capture(&mut command).with_context(|| format!("{} cannot be run", program.executable.display()))?;
+        let ran =
+            capture(&mut command, SILENCE).with_context(|| format!("{} cannot be run", program.executable.display()))?;
         outcome
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -113,8 +121,9 @@ struct Ran {
     seconds: f64,
 }
 
-/// Both streams together, in the order in which they were written.
-fn capture(command: &mut Command) -> Result<Ran> {
+/// Both streams together, in the order in which they were written. A command that says nothing for as long as `silence` is
+/// killed.
+fn capture(command: &mut Command, silence: Duration) -> Result<Ran> {
     let start = now();
     let (mut reader, writer) = io::pipe().context("cannot make a pipe")?;
     command
@@ -124,8 +133,33 @@ fn capture(command: &mut Command) -> Result<Ran> {
     let mut child = command.spawn().context("cannot start it")?;
     // The command keeps its ends of the pipe open; the reader would wait for them.
     command.stdout(Stdio::null()).stderr(Stdio::null());
+
+    let (sender, parts) = mpsc::channel();
+    // Ends with the pipe. Programs that the killed one started may hold it open, so nobody waits for this thread.
+    thread::spawn(move || {
+        let mut part = vec![0; 64 * 1024];
+        loop {
+            let read = reader.read(&mut part).map(|length| part[..length].to_vec());
+            let is_last = !read.as_ref().is_ok_and(|bytes| !bytes.is_empty());
+            if sender.send(read).is_err() || is_last {
+                return;
+            }
+        }
+    });
     let mut output = Vec::new();
-    reader.read_to_end(&mut output).context("cannot read its output")?;
+    loop {
+        match parts.recv_timeout(silence) {
+            Ok(Ok(bytes)) => output.extend(bytes),
+            Ok(Err(error)) => return Err(error).context("cannot read its output"),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                child.kill().context("cannot kill it")?;
+                let hung = format!("\nkilled: it printed nothing for {} seconds\n", silence.as_secs());
+                output.extend(hung.into_bytes());
+                break;
+            }
+        }
+    }
     let status = child.wait().context("cannot wait for it")?;
     Ok(Ran {
         output,
@@ -213,7 +247,22 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> Ran {
-        capture(Command::new("sh").args(["-c", script])).unwrap()
+        capture(Command::new("sh").args(["-c", script]), SILENCE).unwrap()
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_killed_and_has_failed() {
+        let mut hanging = Command::new("sh");
+        // The pipe stays open after the program is gone: what it started still has it.
+        hanging.args(["-c", "echo 'test result: ok. 1 passed; 0 failed; 0 ignored'; sleep 60"]);
+        let ran = capture(&mut hanging, Duration::from_secs(1)).unwrap();
+        let mut outcome = Outcome::default();
+        let mut printed = Vec::new();
+        outcome.add("hanging", &ran, &mut printed).unwrap();
+        assert_eq!(outcome.failed, ["hanging"]);
+        let printed = String::from_utf8(printed).unwrap();
+        assert!(printed.contains("1 passed"), "what it said is kept: {printed}");
+        assert!(printed.contains("killed: it printed nothing for 1 seconds"), "{printed}");
     }
 
     #[test]

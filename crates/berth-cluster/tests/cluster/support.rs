@@ -495,12 +495,16 @@ pub(crate) struct History {
 impl History {
     /// The first version of a Node that exists, once this watch has seen it too.
     pub(crate) async fn first_of(&self, name: &str) -> Node {
-        loop {
-            if let Some(first) = self.of(name).into_iter().next() {
-                return first;
+        let seen = async {
+            loop {
+                if let Some(first) = self.of(name).into_iter().next() {
+                    return first;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        };
+        let seen = tokio::time::timeout(PATIENCE, seen).await;
+        seen.unwrap_or_else(|_| panic!("the watch never saw {name}"))
     }
 
     /// All versions of one Node.
