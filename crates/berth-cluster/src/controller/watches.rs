@@ -326,8 +326,9 @@ mod tests {
         tokio::select! {
             _ = all => {}
             () = async {
-                while let Some(uri) = asked.recv().await
-                    && !large.is_empty()
+                // Whether all are seen is asked first: after the last request no other one may follow.
+                while !large.is_empty()
+                    && let Some(uri) = asked.recv().await
                 {
                     if let Some(place) = large.iter().position(|path| uri.contains(path)) {
                         assert!(uri.contains("limit=20"), "{uri}");
