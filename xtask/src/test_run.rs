@@ -104,8 +104,8 @@ fn work(
             .current_dir(&program.folder)
             .env("CARGO_MANIFEST_DIR", &program.folder)
             .envs(environment.iter().map(|(name, value)| (name, value)));
-        let ran =
-            capture(&mut command, SILENCE).with_context(|| format!("{} cannot be run", program.executable.display()))?;
+        let ran = capture(&mut command, SILENCE)
+            .with_context(|| format!("{} cannot be run", program.executable.display()))?;
         outcome
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -262,7 +262,10 @@ mod tests {
         assert_eq!(outcome.failed, ["hanging"]);
         let printed = String::from_utf8(printed).unwrap();
         assert!(printed.contains("1 passed"), "what it said is kept: {printed}");
-        assert!(printed.contains("killed: it printed nothing for 1 seconds"), "{printed}");
+        assert!(
+            printed.contains("killed: it printed nothing for 1 seconds"),
+            "{printed}"
+        );
     }
 
     #[test]

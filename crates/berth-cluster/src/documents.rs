@@ -17,7 +17,10 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::{debug, warn};
 
-use crate::missing::{is_missing, is_missing_kind};
+use crate::{
+    connect::Unreached,
+    missing::{is_missing, is_missing_kind},
+};
 use berth_decide::{Chain, plain};
 use berth_resources::{Berth, LabelRule, MachineConfigPool};
 
@@ -264,11 +267,14 @@ async fn follow(client: Client, kind: DocumentKind, sender: Arc<watch::Sender<Sn
             // The kind was not there and is not there: nothing new.
             Err(error) if is_unknown_kind(&error) => {}
             Err(error) => {
-                warn!(
-                    ?kind,
-                    error = &error as &dyn std::error::Error,
-                    "the watch is interrupted"
-                );
+                // One line for the whole outage says that the API server does not answer.
+                if Unreached::among(&error).is_none() {
+                    warn!(
+                        ?kind,
+                        error = &error as &dyn std::error::Error,
+                        "the watch is interrupted"
+                    );
+                }
                 sender.send_modify(|snapshot| {
                     snapshot.interrupted.insert(kind, Chain(&error).to_string());
                 });

@@ -18,7 +18,7 @@ mod missing;
 mod request;
 mod summary;
 
-pub use connect::{ConnectError, connect};
+pub use connect::{ConnectError, Unreached, connect};
 pub use documents::{DocumentKind, Snapshot, follow_documents, list_documents};
 pub use missing::{is_missing, is_missing_kind};
 pub use request::{RequestError, request_node};

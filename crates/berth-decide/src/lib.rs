@@ -31,7 +31,7 @@ pub use certificate::{
     CertificateDecision, CertificateRequest, KUBELET_SIGNER, Places, RequestState, Requester, SpentToken, Wanted,
     decide_certificate, is_node_name, judge_certificate,
 };
-pub use chain::Chain;
+pub use chain::{Chain, root_cause};
 pub use declared::{BerthDeclaration, Declaration};
 pub use definitions::{
     Answer, Definitions, Finding, Question, is_changed, plain, validate, validate_among, validate_rule,

@@ -1,21 +1,27 @@
 //! What all commands that speak to a cluster have in common.
 
-use std::error::Error;
+use berth_cluster::{Unreached, is_missing_kind};
+use berth_decide::root_cause;
+use kube::{Client, core::Status};
 
-use berth_cluster::is_missing_kind;
-use kube::core::Status;
+use crate::{args::ClusterArgs, failure::Failure};
 
-use crate::failure::Failure;
-
-/// Who is spoken to.
+/// Who is spoken to, where the error does not know the address.
 const SERVER: &str = "the cluster's API server";
 
+/// Connects to the cluster that the arguments name. Nothing is sent yet.
+pub(crate) async fn connect(args: &ClusterArgs) -> Result<Client, Failure> {
+    let (kubeconfig, context) = (args.kubeconfig.as_deref(), args.context.as_deref());
+    Ok(berth_cluster::connect(kubeconfig, context).await?)
+}
+
 /// The cluster could not be reached.
-pub(crate) fn unreachable(error: impl Error + Send + Sync + 'static) -> Failure {
-    Failure::Unreachable {
-        server: SERVER.to_owned(),
-        source: Box::new(error),
-    }
+fn unreachable(error: &kube::Error) -> Failure {
+    let (server, reason) = match Unreached::among(error) {
+        Some(Unreached { server, reason }) => (server.clone(), reason.clone()),
+        None => (SERVER.to_owned(), root_cause(error)),
+    };
+    Failure::Unreachable { server, reason }
 }
 
 /// The cluster does not give what was asked for. An API server that refuses was reached, and says why in its own words.
@@ -34,7 +40,7 @@ pub(crate) fn refused(what: &str, error: kube::Error) -> Failure {
     match error {
         kube::Error::Api(status) if status.code == 429 || status.code >= 500 => Failure::Unreachable {
             server: SERVER.to_owned(),
-            source: status.message.into(),
+            reason: status.message,
         },
         kube::Error::Api(status) if is_missing_kind(&status) => Failure::Refused {
             message: format!("the API server does not have the kind of {what}"),
@@ -44,7 +50,7 @@ pub(crate) fn refused(what: &str, error: kube::Error) -> Failure {
             hint: what_helps(&status).map(str::to_owned),
             message: format!("the API server refuses {what}: {}", status.message),
         },
-        error => unreachable(error),
+        error => unreachable(&error),
     }
 }
 

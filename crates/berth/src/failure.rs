@@ -4,6 +4,7 @@
 
 use std::{error::Error as StdError, io, path::PathBuf};
 
+use berth_cluster::{ConnectError, controller::RunError};
 pub(crate) use berth_decide::Chain;
 use berth_ignition_server::PointerError;
 use berth_iso::{ArchiveError, ImageError};
@@ -110,15 +111,20 @@ pub(crate) enum Failure {
         /// Everything that is wrong, where there is more to say.
         details: Vec<String>,
     },
-    /// The server does not answer.
-    #[error("cannot reach the server at {server}")]
+    /// A server does not answer.
+    #[error("cannot reach {server}: {reason}")]
     Unreachable {
         /// Its address.
         server: String,
-        /// What the network said.
-        #[source]
-        source: Box<dyn StdError + Send + Sync>,
+        /// What the network said, in a few words.
+        reason: String,
     },
+    /// The controllers ended by themselves.
+    #[error(transparent)]
+    Controllers(#[from] RunError),
+    /// No kubeconfig leads to a cluster.
+    #[error(transparent)]
+    NoCluster(#[from] ConnectError),
     /// Something answers, and it is not a repository of documents.
     #[error("what answers at {server} is not Berth (status {status})")]
     NotBerth {
@@ -164,7 +170,10 @@ impl Failure {
                 ..
             } => Exit::No,
             Self::Store(error) => store_exit(error),
-            Self::Unreachable { .. } | Self::NotBerth { .. } | Self::Unexpected { .. } => Exit::Unreachable,
+            Self::Controllers(RunError::Panicked { .. }) => Exit::Unreachable,
+            Self::Unreachable { .. } | Self::NoCluster(_) | Self::NotBerth { .. } | Self::Unexpected { .. } => {
+                Exit::Unreachable
+            }
             Self::Rejected { status, .. } => match status {
                 404 => Exit::Usage,
                 500.. => Exit::Unreachable,

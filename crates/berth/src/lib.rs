@@ -36,7 +36,10 @@ mod workflow;
 use std::{ffi::OsString, path::Path};
 
 use berth_documents::Lint;
-use clap::{CommandFactory, FromArgMatches, error::ErrorKind};
+use clap::{
+    CommandFactory, FromArgMatches,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 use self::io::UntilClosed;
 use self::{args::Cli, failure::Failure, output::Printer};
@@ -66,7 +69,7 @@ where
     let result = match parse(&args) {
         Ok(Ok(cli)) => commands::run(cli.command, &mut *io.stdin, &io.clock, &mut printer),
         Ok(Err(failure)) => Err(failure),
-        Err(error) => usage(&error, args.len() <= 1, &mut printer),
+        Err(error) => usage(&error, &args, &mut printer),
     };
     let result = result.and_then(|exit| printer.flush().map(|()| exit));
     result.unwrap_or_else(|failure| fail(&failure, &mut printer))
@@ -91,11 +94,11 @@ fn parse(args: &[OsString]) -> Result<Result<Cli, Failure>, clap::Error> {
 const KUBECTL_PLUGIN: &str = "kubectl-berth";
 
 /// Prints what clap has to say. Without any argument that is the help, and no mistake.
-fn usage(error: &clap::Error, no_arguments: bool, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+fn usage(error: &clap::Error, args: &[OsString], printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let text = error.render().ansi().to_string();
     let asked = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => true,
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => no_arguments,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => args.len() <= 1,
         _ => false,
     };
     if asked {
@@ -103,8 +106,31 @@ fn usage(error: &clap::Error, no_arguments: bool, printer: &mut Printer<'_>) -> 
         Ok(Exit::Done)
     } else {
         printer.aside(&text)?;
+        if let Some(path) = path_without_flag(error, args) {
+            printer.hint(&format!("name files and folders with -f: `-f {path}`"))?;
+        }
         Ok(Exit::Usage)
     }
+}
+
+/// A path where the command takes none, although it takes paths after `-f`.
+fn path_without_flag<'a>(error: &'a clap::Error, args: &[OsString]) -> Option<&'a str> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let whole = Cli::command();
+    let mut command = &whole;
+    for word in args.iter().skip(1).map_while(|word| word.to_str()) {
+        match command.find_subcommand(word) {
+            Some(found) => command = found,
+            None => break,
+        }
+    }
+    let takes_files = command.get_arguments().any(|arg| arg.get_short() == Some('f'));
+    (takes_files && Path::new(typed).exists()).then_some(typed)
 }
 
 fn fail(failure: &Failure, printer: &mut Printer<'_>) -> Exit {

@@ -1,8 +1,9 @@
 //! A client of the server: its address, our credentials, and what its refusals mean.
 
-use std::{error::Error as StdError, ops::Deref, time::Duration};
+use std::{ops::Deref, time::Duration};
 
 use berth_api::{FoundIn, Message};
+use berth_decide::root_cause;
 use berth_documents::{Severity, Sources, parse};
 use reqwest::{Certificate, Client, Method, RequestBuilder, Response, StatusCode, Url, header};
 use serde::{Deserialize as _, Serialize, Serializer, de::DeserializeOwned};
@@ -76,7 +77,7 @@ impl Server {
         }
         let client = client.build().map_err(|error| Failure::Unreachable {
             server: server.to_owned(),
-            source: Box::new(error),
+            reason: root_cause(&error),
         })?;
         Ok(Self { address, client })
     }
@@ -208,8 +209,8 @@ impl Server {
     /// The network did not carry a request or its answer.
     pub(crate) fn unreachable(&self, error: reqwest::Error) -> Failure {
         Failure::Unreachable {
-            server: self.address.to_string(),
-            source: Box::new(error.without_url()) as Box<dyn StdError + Send + Sync>,
+            server: self.address.to_string().trim_end_matches('/').to_owned(),
+            reason: root_cause(&error.without_url()),
         }
     }
 }

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
 use super::pools::{Mailbox, PoolChange};
-use crate::missing::is_missing_kind;
+use crate::{connect::Unreached, missing::is_missing_kind};
 use berth_decide::{
     CertificateRequest, KUBELET_SIGNER, NodeView,
     pools::{BerthView, ConfigView, PoolView},
@@ -240,11 +240,14 @@ where
                     listed = true;
                     Some(Seen::All(Vec::new()))
                 } else {
-                    warn!(
-                        url,
-                        error = &error as &dyn std::error::Error,
-                        "the watch is interrupted"
-                    );
+                    // One line for the whole outage says that the API server does not answer.
+                    if Unreached::among(&error).is_none() {
+                        warn!(
+                            url,
+                            error = &error as &dyn std::error::Error,
+                            "the watch is interrupted"
+                        );
+                    }
                     None
                 }
             }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{LeaseAction, Observed, Record, evaluate};
+use crate::connect::Unreached;
 use berth_decide::names;
 
 /// How to campaign.
@@ -126,7 +127,8 @@ pub async fn campaign(
                 held = false;
                 claims.send_replace(Claim::default());
             }
-            // A claim that cannot be renewed ends by itself.
+            // A claim that cannot be renewed ends by itself. The client has logged that the API server does not answer.
+            Err(error) if Unreached::among(&error).is_some() => {}
             Err(error) => warn!(
                 error = &error as &dyn std::error::Error,
                 "the lease cannot be read or renewed"

@@ -8,7 +8,6 @@ use std::{io, time::Duration};
 use berth_clock::Clock;
 use berth_cluster::{
     admission::Webhook,
-    connect,
     controller::{self, Mode, Options},
     lease::LeaseOptions,
 };
@@ -22,7 +21,7 @@ pub(super) use self::webhook::webhook;
 use super::{ignition_server::log, install::failure};
 use crate::{
     args::{AdmissionName, ControllerArgs, ModeName, address_in},
-    cluster::unreachable,
+    cluster::connect,
     exit::Exit,
     failure::Failure,
     vital,
@@ -41,9 +40,7 @@ pub(crate) fn run(args: &ControllerArgs, clock: &Clock) -> Result<Exit, Failure>
     runtime.block_on(async {
         let shutdown = CancellationToken::new();
         end_on_signal(&shutdown).map_err(Failure::Runtime)?;
-        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
-            .await
-            .map_err(unreachable)?;
+        let client = connect(&args.cluster).await?;
         let mut options = options(args, clock);
         options.documents = documents(args).await?;
         let serving = match (args.admission_listen, &args.tls_cert, &args.tls_key) {
@@ -60,9 +57,7 @@ pub(crate) fn run(args: &ControllerArgs, clock: &Clock) -> Result<Exit, Failure>
             }
             _ => None,
         };
-        Box::pin(controller::run(client, options, shutdown))
-            .await
-            .map_err(unreachable)?;
+        Box::pin(controller::run(client, options, shutdown)).await?;
         if let Some(serving) = serving {
             let _ = serving.await;
         }

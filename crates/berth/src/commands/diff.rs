@@ -58,6 +58,13 @@ pub(crate) fn run(
     Ok(if report.is_empty() { Exit::Done } else { Exit::No })
 }
 
+fn neither(side: &str, hint: Option<&str>) -> Failure {
+    Failure::Argument {
+        message: format!("`{side}` is neither a folder nor a revision"),
+        hint: hint.map(str::to_owned),
+    }
+}
+
 /// Reads one side. What is there as a path is a path, as it always was; other words may name a revision.
 fn read(side: &str, args: &DiffArgs, stdin: &mut dyn Read, clock: &Clock) -> Result<Loaded, Failure> {
     let path = PathBuf::from(side);
@@ -72,11 +79,15 @@ fn read(side: &str, args: &DiffArgs, stdin: &mut dyn Read, clock: &Clock) -> Res
         || database::file(&args.repository.database.address()?).is_none_or(|file| file.exists());
     let is_number = side.parse::<u64>().is_ok() || side.starts_with("revision/");
     if !is_word || !(has_repository || is_number) {
-        return Loaded::read(&[path], stdin);
+        let hint = "there is no database here; name one with --database, or a server with --server";
+        return Err(neither(side, Some(hint)));
     }
     database::wait(async {
         let documents = Documents::open(&args.repository, IfMissing::Refuse, clock).await?;
-        let revision = documents.find(side).await?;
+        let revision = documents.find(side).await.map_err(|failure| match failure {
+            Failure::Argument { hint, .. } if !is_number => neither(side, hint.as_deref()),
+            failure => failure,
+        })?;
         documents.site(revision).await
     })
 }

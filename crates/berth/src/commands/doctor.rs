@@ -1,16 +1,13 @@
 //! `berth doctor`: what is wrong with an installation, and what to do.
 
 use berth_clock::Clock;
-use berth_cluster::{
-    connect,
-    doctor::{Check, Expected, Health, doctor},
-};
+use berth_cluster::doctor::{Check, Expected, Health, doctor};
 use serde::Serialize;
 
 use super::install::mode;
 use crate::{
     args::DoctorArgs,
-    cluster::{unanswered, unreachable},
+    cluster::{connect, unanswered},
     database::wait,
     exit::Exit,
     failure::Failure,
@@ -26,9 +23,7 @@ pub(crate) fn run(args: &DoctorArgs, clock: &Clock, printer: &mut Printer<'_>) -
         now: clock.now(),
     };
     let checks = wait(async {
-        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
-            .await
-            .map_err(unreachable)?;
+        let client = connect(&args.cluster).await?;
         doctor(&client, &expected).await.map_err(unanswered)
     })?;
     let worst = checks.iter().map(|check| check.health).max().unwrap_or(Health::Ok);

@@ -4,7 +4,7 @@ mod report;
 
 use std::{collections::BTreeMap, io::Read};
 
-use berth_cluster::{DocumentKind, connect, list_documents};
+use berth_cluster::{DocumentKind, list_documents};
 use berth_documents::{DocumentSet, Severity, object_name};
 use berth_labels::{LabelKey, LabelValue};
 use berth_placement::{Hosting, LabelChanges, Moves, moves};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use self::report::VerifyReport;
 use crate::{
     args::{EgressVerifyArgs, Relabel},
-    cluster::{unanswered, unreachable},
+    cluster::{connect, unanswered},
     exit::Exit,
     failure::Failure,
     input,
@@ -144,9 +144,7 @@ fn fetch(args: &EgressVerifyArgs, own_site: bool) -> Result<[Vec<Value>; 3], Fai
         },
     ];
     runtime.block_on(async {
-        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
-            .await
-            .map_err(unreachable)?;
+        let client = connect(&args.cluster).await?;
         let mut answers: [Vec<Value>; 3] = Default::default();
         for (kinds, answer) in kinds.iter().zip(&mut answers) {
             *answer = list_documents(&client, kinds).await.map_err(unanswered)?;

@@ -5,7 +5,6 @@ use std::{fs, path::Path};
 use berth_clock::Clock;
 use berth_cluster::{
     admission::FailurePolicy,
-    connect,
     install::{
         Admission, InstallMode, InstallOptions, PoolDefinitions, RENEW_BEFORE, Removal, RemovalOptions,
         ServingCertificate, WEBHOOK_SERVICE, apply, display_name, has_mutating_policies, kept_certificate, manifests,
@@ -20,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{FailureName, InstallAdmission, InstallArgs, InstallModeName, UninstallArgs},
-    cluster::{refused, unanswered, unreachable},
+    cluster::{connect, refused, unanswered},
     database::wait,
     exit::Exit,
     failure::{Chain, Failure},
@@ -37,9 +36,7 @@ pub(crate) fn install(args: &InstallArgs, clock: &Clock, printer: &mut Printer<'
         return Ok(Exit::Done);
     }
     let installed = wait(async {
-        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
-            .await
-            .map_err(unreachable)?;
+        let client = connect(&args.cluster).await?;
         let definitions = pool_definitions(&client).await.map_err(unanswered)?;
         let admission = match args.admission {
             InstallAdmission::Auto if !has_mutating_policies(&client).await.map_err(unanswered)? => {
@@ -76,9 +73,7 @@ pub(crate) fn uninstall(args: &UninstallArgs, printer: &mut Printer<'_>) -> Resu
         dry_run: args.dry_run,
     };
     let removal = wait(async {
-        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
-            .await
-            .map_err(unreachable)?;
+        let client = connect(&args.cluster).await?;
         remove(&client, &options)
             .await
             .map_err(|error| refused("the removal", error))

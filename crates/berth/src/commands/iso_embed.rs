@@ -2,6 +2,7 @@
 
 use std::{io::Read, path::Path, time::Duration};
 
+use berth_decide::root_cause;
 use berth_ignition::{Finding, SpecVersion, parse};
 use berth_iso::Archive;
 use serde::Serialize;
@@ -77,7 +78,7 @@ const ACCEPT: &str = "application/vnd.coreos.ignition+json;version=3.4.0, */*;q=
 fn fetch(url: &str, args: &IsoEmbedArgs) -> Result<Vec<u8>, Failure> {
     let unreachable = |error: reqwest::Error| Failure::Unreachable {
         server: url.to_owned(),
-        source: Box::new(error),
+        reason: root_cause(&error),
     };
     let mut client = reqwest::Client::builder()
         .connect_timeout(Duration::from_secs(10))

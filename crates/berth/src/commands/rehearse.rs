@@ -7,7 +7,7 @@ use berth_pools::{
     Consequences, Ending, ForecastInput, OutageKind, Rehearsal, Script, compare, format_duration, rehearsal_svg,
     rehearse,
 };
-use berth_site::Resolver;
+use berth_site::{Resolver, close_matches};
 use serde::Serialize;
 
 use super::forecast::at;
@@ -92,11 +92,16 @@ fn check_names(script: &Script, input: &ForecastInput) -> Result<(), Failure> {
         })
     };
     if let Some(name) = nodes.into_iter().find(|name| !known(name)) {
+        let pools = input.pools.iter();
+        let names = pools.flat_map(|pool| {
+            let moving = pool.rollout.nodes.iter().map(|node| node.name.as_str());
+            moving.chain(pool.joining.iter().map(|node| node.name.as_str()))
+        });
         return Err(Failure::Unknown {
             what: "node",
             name: name.to_owned(),
-            problem: "takes no part in this change".to_owned(),
-            close: Vec::new(),
+            problem: "does not exist".to_owned(),
+            close: close_matches(name, names).into_iter().map(str::to_owned).collect(),
         });
     }
     let unknown = pools

@@ -25,7 +25,6 @@ use super::{
 };
 use crate::{
     args::{DeploymentConfigurationName, RelabellingArgs, ServeArgs, StrategyName},
-    cluster::unreachable,
     database::{self, IfMissing},
     exit::Exit,
     failure::Failure,
@@ -121,8 +120,7 @@ async fn reviews(args: &ServeArgs) -> Result<Option<Server>, Failure> {
         args.ignition.cluster_kubeconfig.as_deref(),
         args.ignition.cluster_context.as_deref(),
     )
-    .await
-    .map_err(unreachable)?;
+    .await?;
     let flavour = args.ignition.flavour.typed().unwrap_or_default();
     let tls = TlsOptions {
         client_ca: args.admission_client_ca.clone(),
@@ -251,7 +249,7 @@ async fn cluster(args: &ServeArgs) -> Result<Result<Client, String>, Failure> {
     match connect(kubeconfig.as_deref(), context.as_deref()).await {
         Ok(client) => Ok(Ok(client)),
         // Who names a cluster means it.
-        Err(error) if is_named => Err(unreachable(error)),
+        Err(error) if is_named => Err(error.into()),
         Err(error) => Ok(Err(error.to_string())),
     }
 }

@@ -1,12 +1,12 @@
 //! `berth status`: pools, berths, drift and conflicts of a cluster.
 
-use berth_cluster::{connect, summary};
+use berth_cluster::summary;
 use berth_decide::{BerthSummary, Summary};
 use serde::Serialize;
 
 use crate::{
     args::StatusArgs,
-    cluster::{unanswered, unreachable},
+    cluster::{connect, unanswered},
     exit::Exit,
     failure::Failure,
     output::{Printer, Report, Table},
@@ -19,9 +19,7 @@ pub(crate) fn run(args: &StatusArgs, printer: &mut Printer<'_>) -> Result<Exit, 
         .build()
         .map_err(Failure::Runtime)?;
     let summary = runtime.block_on(async {
-        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
-            .await
-            .map_err(unreachable)?;
+        let client = connect(&args.cluster).await?;
         summary(&client).await.map_err(unanswered)
     })?;
     let drifted = summary.berths.iter().any(BerthSummary::has_drifted);

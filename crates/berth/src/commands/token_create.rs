@@ -1,7 +1,6 @@
 //! `berth token create`: a new token, whose secret is shown once.
 
 use berth_clock::Clock;
-use berth_cluster::connect;
 use berth_decide::is_node_name;
 use berth_resources::{
     Berth,
@@ -17,7 +16,7 @@ use serde::Serialize;
 
 use crate::{
     args::{Format, RoleArg, TokenCreateArgs},
-    cluster::{unanswered, unreachable},
+    cluster::{connect, unanswered},
     database::wait,
     exit::Exit,
     failure::Failure,
@@ -118,9 +117,7 @@ fn bootstrap(
         .map_err(|error| Failure::Unusable(format!("the system gives no randomness: {error}")))?;
     let issued = bootstrap_token(&node, &random, Some(expires));
     let place = wait(async {
-        let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref())
-            .await
-            .map_err(unreachable)?;
+        let client = connect(&args.cluster).await?;
         let place = place(&client, &node).await.map_err(unanswered)?;
         issue(client, &issued).await.map_err(unanswered)?;
         Ok::<_, Failure>(place)

@@ -7,11 +7,7 @@ use berth_cluster::{DocumentKind, Snapshot, connect, follow_documents, list_docu
 use tokio::sync::watch;
 
 use super::{Reading, Source, name_of, on_a_thread};
-use crate::{
-    cluster::{unanswered, unreachable},
-    failure::Failure,
-    vital,
-};
+use crate::{cluster::unanswered, failure::Failure, vital};
 
 /// How long to wait for changes that belong together, so that they are one reading.
 const GATHER: Duration = Duration::from_millis(300);
@@ -27,7 +23,7 @@ impl Cluster {
     /// Connects and begins to follow. A cluster that cannot be reached at the start is a slip of the pen; one that goes away
     /// later comes back.
     pub(crate) async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Self, Failure> {
-        let client = connect(kubeconfig, context).await.map_err(unreachable)?;
+        let client = connect(kubeconfig, context).await?;
         // Asked for once, because a watch that is refused tries again and again without a word to the caller.
         list_documents(&client, DocumentKind::SITE).await.map_err(unanswered)?;
         let (mut following, work) = follow_documents(&client, DocumentKind::SITE);

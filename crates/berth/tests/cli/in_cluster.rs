@@ -164,8 +164,7 @@ impl Cluster {
 
     /// Says where a pool is going, what it has reached, and how many of its machines run the target.
     fn configure(&self, pool: &str, target: &str, reached: &str, updated: i64) {
-        let spec = json!({"spec": {"configuration": {"name": target}}}).to_string();
-        self.kubectl(&["patch", "mcp", pool, "--type", "merge", "-p", &spec]);
+        // The status first: with a new target and the old count the pool would say, for a moment, that a machine runs the target.
         let status =
             json!({"status": {"configuration": {"name": reached}, "updatedMachineCount": updated}}).to_string();
         let words = [
@@ -180,6 +179,8 @@ impl Cluster {
             &status,
         ];
         self.kubectl(&words);
+        let spec = json!({"spec": {"configuration": {"name": target}}}).to_string();
+        self.kubectl(&["patch", "mcp", pool, "--type", "merge", "-p", &spec]);
     }
 
     fn kubectl(&self, words: &[&str]) -> String {

@@ -14,6 +14,8 @@ mod diff;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod errors;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod following;

@@ -103,7 +103,7 @@ fn what_is_wrong_is_said() {
         .write("other.txt", "1h pause workers\n");
     let rehearse = |more: &str| folder.line(&format!("rehearse -f pool.yaml --nodes nodes.json {more}"));
     for (more, words) in [
-        ("--fail nobody", "node `nobody` takes no part in this change"),
+        ("--fail nobody", "node `nobody` does not exist"),
         ("--fail n0001=gone", "\"gone\" is no mishap"),
         (
             "--scenario bad.txt",

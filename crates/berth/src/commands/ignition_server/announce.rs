@@ -10,7 +10,7 @@ use kube::Client;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use super::in_one_line;
-use crate::{cluster::unreachable, failure::Failure};
+use crate::failure::Failure;
 
 /// So many names wait for the cluster to be told. Of further ones it learns by the certificate requests of their kubelets.
 const WAITING: usize = 4096;
@@ -59,7 +59,7 @@ impl Announcements {
             mut names,
             clock,
         } = self;
-        let client = connect(Some(&kubeconfig), None).await.map_err(unreachable)?;
+        let client = connect(Some(&kubeconfig), None).await?;
         Ok(async move {
             let names = stream::poll_fn(|context| names.poll_recv(context));
             names
