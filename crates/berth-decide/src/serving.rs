@@ -6,7 +6,7 @@ use berth_documents::Severity;
 use berth_labels::{Flavour, LabelSet, Route, choose_route};
 use berth_pools::{ControllerConfig, MachineConfig, RenderOptions};
 use berth_resources::Berth;
-use berth_site::{Pool, Resolution, Resolver, render_pool};
+use berth_site::{Pool, Resolution, Resolver, name_notes, render_pool};
 use serde_json::Value;
 
 use crate::{
@@ -139,11 +139,14 @@ impl Serving {
         pools.sort_by(|a, b| a.name.value.cmp(&b.name.value));
         // A name that is there twice has been reported; which of them counts cannot be known.
         pools.dedup_by(|a, b| a.name.value == b.name.value);
+        let mut named = Vec::new();
         for pool in pools {
             let config = match render_pool(site, pool, options) {
                 Ok(rendered) => {
                     self.notices.extend(rendered.warnings.iter().map(ToString::to_string));
-                    Ok(rendered.to_machine_config())
+                    let config = rendered.to_machine_config();
+                    named.push((pool, rendered));
+                    Ok(config)
                 }
                 Err(error) => {
                     let reason = Chain(&error).to_string();
@@ -156,6 +159,8 @@ impl Serving {
             let labels = self.pool_labels(resolver, &name);
             self.pools.insert(name, PoolServing { config, labels });
         }
+        let named = named.iter().map(|(pool, rendered)| (*pool, rendered));
+        self.notices.extend(name_notes(site, self.flavour, named));
     }
 
     fn pool_labels(&self, resolver: &Resolver<'_>, pool: &str) -> LabelSet {

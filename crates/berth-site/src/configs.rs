@@ -16,7 +16,7 @@ use crate::{
     model::{Declared, MachineConfig, Pool, Site},
 };
 
-pub use operator::{NameDoubt, name_doubts};
+pub use operator::{NameDoubt, name_doubts, name_notes};
 
 /// Why a pool has no rendered config.
 #[derive(Debug, thiserror::Error)]

@@ -36,7 +36,9 @@ pub use berth_placement::{Hosting, LabelChanges, Moves};
 pub use bmc::{BmcAddress, BmcAddressError, is_boot_mac, root_device_problem};
 pub use check::check;
 pub use clli::{Clli, ClliError, ClliForm, decode as decode_clli};
-pub use configs::{NameDoubt, PoolRenderError, machine_configs, name_doubts, protected_labels, render_pool};
+pub use configs::{
+    NameDoubt, PoolRenderError, machine_configs, name_doubts, name_notes, protected_labels, render_pool,
+};
 pub use filter::{FilterError, FilterItem, FilterJoin, FilterMistake, LabelJoin, NodeFilter};
 pub use lints::LINTS;
 pub use load::{has_errors, load, name_problem, to_airship};

@@ -1,10 +1,8 @@
 //! The rendered config of every pool.
 
-use std::collections::BTreeMap;
-
 use berth_labels::Flavour;
 use berth_pools::{RenderOptions, Rendered, SelectError};
-use berth_site::{Pool, PoolRenderError, Site, close_matches, name_doubts, render_pool};
+use berth_site::{Pool, PoolRenderError, Site, close_matches, name_notes, render_pool};
 
 use crate::{failure::Failure, output::Printer};
 
@@ -109,33 +107,27 @@ pub(crate) fn show_warnings(printer: &mut Printer<'_>, configs: &[PoolConfig<'_>
     Ok(())
 }
 
-/// Says of which rendered configs the Machine Config Operator may have other names, and why. On plain Kubernetes there is no
-/// operator.
-pub(crate) fn show_name_doubts(
+/// Says of which rendered configs the Machine Config Operator may have other names, and why.
+pub(crate) fn show_name_notes(
     printer: &mut Printer<'_>,
     site: &Site,
     flavour: Flavour,
     configs: &[PoolConfig<'_>],
 ) -> Result<(), Failure> {
-    if flavour != Flavour::Openshift {
-        return Ok(());
-    }
-    let mut pools: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for config in configs {
-        let Some(rendered) = config.rendered() else { continue };
-        let doubts: Vec<String> = name_doubts(site, config.pool, rendered)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        if !doubts.is_empty() {
-            pools.entry(doubts.join("; ")).or_default().push(config.name());
-        }
-    }
-    for (doubts, pools) in pools {
-        let pools = pools.join(", ");
-        printer.note(&format!(
-            "the Machine Config Operator may name the rendered config of {pools} differently: {doubts}"
-        ))?;
+    for note in name_notes_of(site, flavour, configs) {
+        printer.note(&note)?;
     }
     Ok(())
+}
+
+/// What is to be said about the names of these configs.
+pub(crate) fn name_notes_of<'a>(
+    site: &Site,
+    flavour: Flavour,
+    configs: impl IntoIterator<Item = &'a PoolConfig<'a>>,
+) -> Vec<String> {
+    let rendered = configs
+        .into_iter()
+        .filter_map(|config| Some((config.pool, config.rendered()?)));
+    name_notes(site, flavour, rendered)
 }

@@ -1,5 +1,8 @@
 //! What OpenShift's operator renders with beside machine configs, and what of it the documents do not have.
 
+use std::collections::BTreeMap;
+
+use berth_labels::Flavour;
 use berth_pools::{PoolClass, RenderOptions, Rendered, WORKER};
 
 use crate::model::{Pool, Site};
@@ -123,4 +126,32 @@ pub fn name_doubts(site: &Site, pool: &Pool, rendered: &Rendered) -> Vec<NameDou
         doubts.extend(selecting.map(|config| NameDoubt::KubeletConfig(config.name.value.to_string())));
     }
     doubts
+}
+
+/// Says of which rendered configs the Machine Config Operator may have other names, and why: a sentence for all pools with the same
+/// reasons. Whoever shows such a name, or compares it with what a cluster has, says this too. On plain Kubernetes there is no
+/// operator.
+pub fn name_notes<'a>(
+    site: &Site,
+    flavour: Flavour,
+    rendered: impl IntoIterator<Item = (&'a Pool, &'a Rendered)>,
+) -> Vec<String> {
+    if flavour != Flavour::Openshift {
+        return Vec::new();
+    }
+    let mut pools: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (pool, rendered) in rendered {
+        let doubts: Vec<String> = name_doubts(site, pool, rendered)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        if !doubts.is_empty() {
+            pools.entry(doubts.join("; ")).or_default().push(&pool.name.value);
+        }
+    }
+    let sentences = pools.into_iter().map(|(doubts, pools)| {
+        let pools = pools.join(", ");
+        format!("the Machine Config Operator may name the rendered config of {pools} differently: {doubts}")
+    });
+    sentences.collect()
 }

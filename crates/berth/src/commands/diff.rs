@@ -11,6 +11,7 @@ use std::{
 
 use berth_clock::Clock;
 use berth_documents::Diagnostic;
+use berth_labels::Flavour;
 use berth_pools::{
     Action, Change, ChangeKind, ChangedItem, DisruptionPolicy, MachineConfigSpec, Rendered, combine, diff_specs_with,
 };
@@ -55,6 +56,14 @@ pub(crate) fn run(
         nodes: nodes(&old, &new, wanted)?,
     };
     printer.report(args.output.format, &report)?;
+    // What both sides lack is said once.
+    let notes: BTreeSet<String> = [&old, &new]
+        .into_iter()
+        .flat_map(|side| side.name_notes(wanted))
+        .collect();
+    for note in notes {
+        printer.note(&note)?;
+    }
     Ok(if report.is_empty() { Exit::Done } else { Exit::No })
 }
 
@@ -99,6 +108,8 @@ fn described(side: &str) -> String {
 
 /// One of the two sides, without mistakes.
 struct Side<'a> {
+    loaded: &'a Loaded,
+    flavour: Flavour,
     configs: BTreeMap<&'a str, PoolConfig<'a>>,
     resolutions: Vec<Resolution>,
     policy: DisruptionPolicy,
@@ -107,7 +118,8 @@ struct Side<'a> {
 impl<'a> Side<'a> {
     /// A difference to something broken would look complete and not be, so there is none.
     fn new(loaded: &'a Loaded, name: &str, args: &DiffArgs, printer: &mut Printer<'_>) -> Result<Self, Failure> {
-        let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
+        let flavour = args.flavour.of(&loaded.site);
+        let resolver = Resolver::new(&loaded.site, flavour);
         let resolutions = resolver.resolve_all();
         let mut diagnostics: Vec<Diagnostic> = check(&loaded.sources, &resolver, &resolutions);
         diagnostics.extend_from_slice(&loaded.diagnostics);
@@ -132,10 +144,22 @@ impl<'a> Side<'a> {
         }
         let names: Vec<&str> = configs.iter().map(|config| &*config.pool.name.value).collect();
         Ok(Self {
+            loaded,
+            flavour,
             configs: names.into_iter().zip(configs).collect(),
             resolutions,
             policy: DisruptionPolicy::default().with(&loaded.site.disruption),
         })
+    }
+
+    /// What is to be said about the names of its rendered configs.
+    fn name_notes(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        let configs = self.configs.values().filter(|config| wanted(config.name()));
+        let notes = rendering::name_notes_of(&self.loaded.site, self.flavour, configs);
+        notes
+            .into_iter()
+            .map(|note| self.loaded.secrets.veil_text(note))
+            .collect()
     }
 }
 

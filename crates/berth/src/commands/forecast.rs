@@ -25,7 +25,8 @@ pub(crate) fn run(args: &ForecastArgs, stdin: &mut dyn Read, printer: &mut Print
     loaded.site.observed = live.nodes;
     let options = rendering::options(args.os_image_url.as_deref());
     let configs = rendering::render_pools(&loaded.site, None, &options)?;
-    let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
+    let flavour = args.flavour.of(&loaded.site);
+    let resolver = Resolver::new(&loaded.site, flavour);
     let resolutions = resolver.resolve_all();
     let labels = berth_decide::plan(&resolver, &resolutions, Strategy::Owned, &LabelPolicy::default());
 
@@ -43,6 +44,8 @@ pub(crate) fn run(args: &ForecastArgs, stdin: &mut dyn Read, printer: &mut Print
     printer.report(args.output.format, &ForecastReport(&forecast))?;
 
     rendering::show_warnings(printer, &configs)?;
+    // What nodes have is compared with these names.
+    rendering::show_name_notes(printer, &loaded.site, flavour, &configs)?;
     let mut diagnostics = berth_site::check(&loaded.sources, &resolver, &resolutions);
     diagnostics.extend_from_slice(&loaded.diagnostics);
     let exit = findings::show_errors(printer, &loaded.sources, diagnostics)?;

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RenderArgs, stdin: &mut dyn Read, printer: &mut Printer
     }
     rendering::show_warnings(printer, &configs)?;
     let flavour = args.flavour.of(&loaded.site);
-    rendering::show_name_doubts(printer, &loaded.site, flavour, &configs)?;
+    rendering::show_name_notes(printer, &loaded.site, flavour, &configs)?;
     let resolver = Resolver::new(&loaded.site, flavour);
     let exit = findings::show_errors(printer, &loaded.sources, loaded.findings_without_nodes(&resolver))?;
     let failures = show_failures(printer, &configs, exit)?;

@@ -27,8 +27,9 @@ pub(crate) fn run(args: &RolloutPlanArgs, stdin: &mut dyn Read, printer: &mut Pr
         rendering::known_pool([&loaded.site], pool)?;
     }
     let options = rendering::options(args.os_image_url.as_deref());
-    let configs = rendering::render_pools(&loaded.site, None, &options)?;
-    let resolver = Resolver::new(&loaded.site, args.flavour.of(&loaded.site));
+    let mut configs = rendering::render_pools(&loaded.site, None, &options)?;
+    let flavour = args.flavour.of(&loaded.site);
+    let resolver = Resolver::new(&loaded.site, flavour);
     let resolutions = resolver.resolve_all();
     let labels = berth_decide::plan(&resolver, &resolutions, Strategy::Owned, &LabelPolicy::default());
 
@@ -40,6 +41,8 @@ pub(crate) fn run(args: &RolloutPlanArgs, stdin: &mut dyn Read, printer: &mut Pr
     printer.report(args.output.format, &RolloutReport(&plans))?;
 
     rendering::show_warnings(printer, &configs)?;
+    configs.retain(|config| args.pool.as_ref().is_none_or(|pool| pool == config.name()));
+    rendering::show_name_notes(printer, &loaded.site, flavour, &configs)?;
     for error in &torn {
         printer.error(error)?;
     }

@@ -71,6 +71,26 @@ fn site() -> Folder {
     folder
 }
 
+/// A machine that boots with a name which the cluster does not have is degraded, so it is said before the first one asks.
+#[test]
+fn the_log_says_that_the_operator_may_have_other_names() {
+    let mut berth = command();
+    berth.current_dir(ROOT).args([
+        "ignition-server",
+        "-f",
+        "examples/telco-site",
+        "--allow-anonymous",
+        "--plain-listen",
+        "127.0.0.1:0",
+    ]);
+    let served = Served::start(&mut berth);
+    let words =
+        "the Machine Config Operator may name the rendered config of infra, master, worker, worker-rwn differently";
+    served.wait_for(words);
+    served.wait_for("listening without TLS");
+    assert!(!served.logged().iter().any(|line| line.to_string().contains(words)));
+}
+
 #[test]
 fn the_telco_site_is_served_and_ignition_takes_it() {
     let mut berth = command();

@@ -200,3 +200,94 @@ spec:
     assert_eq!(before["spec"]["config"], after["spec"]["config"]);
     assert_ne!(before["metadata"]["name"], after["metadata"]["name"]);
 }
+
+/// Who shows the name of a rendered config, or compares it with what nodes have, says that the operator's may differ: once.
+#[test]
+fn every_command_that_uses_a_name_says_that_it_may_differ() {
+    let nodes = "--nodes examples/telco-cluster/nodes.yaml";
+    let words = "may name the rendered config of";
+    let all = format!("{words} infra, master, worker, worker-rwn differently");
+    let infra = format!("{words} infra differently");
+    let site = "examples/telco-site";
+    for (line, note) in [
+        (format!("render {TELCO} -o name"), &all),
+        (format!("render {TELCO} --pool infra -o name"), &infra),
+        (format!("rollout plan {TELCO} {nodes}"), &all),
+        (format!("rollout plan {TELCO} {nodes} --pool infra -o json"), &infra),
+        (format!("forecast {TELCO} {nodes}"), &all),
+        (format!("rehearse {TELCO} {nodes}"), &all),
+        (format!("diff {site} {site}"), &all),
+        (format!("diff {site} {site} --pool infra"), &infra),
+    ] {
+        let outcome = at_root(&line);
+        assert_eq!(outcome.stderr.matches(words).count(), 1, "{line}: {outcome}");
+        assert!(outcome.stderr.contains(note), "{line}: {outcome}");
+        let elsewhere = at_root(&format!("{line} --flavour upstream"));
+        assert!(!elsewhere.stderr.contains(words), "{line}: {elsewhere}");
+    }
+    // These use no name.
+    for line in [
+        format!("pools {TELCO} -o wide"),
+        format!("plan {TELCO} {nodes} -o wide"),
+        format!("ignition {TELCO} --pool infra"),
+        format!("ignition {TELCO} --node smyrgaear01"),
+        format!("machineconfig {TELCO} --pool infra"),
+        format!("resolve {TELCO} -o json"),
+    ] {
+        let outcome = at_root(&line);
+        assert_ne!(outcome.stdout, "", "{line}: {outcome}");
+        for text in [&outcome.stdout, &outcome.stderr] {
+            assert!(
+                !text.contains("rendered-") && !text.contains(words),
+                "{line}: {outcome}"
+            );
+        }
+    }
+}
+
+#[test]
+fn nothing_is_said_where_the_operators_inputs_are_known() {
+    let folder = Folder::new();
+    folder.write(
+        "site.yaml",
+        "\
+apiVersion: machineconfiguration.openshift.io/v1
+kind: ControllerConfig
+metadata: {name: machine-config-controller}
+spec: {baseOSContainerImage: registry.example/os@sha256:01, baseOSExtensionsContainerImage: registry.example/extensions@sha256:02}
+---
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfigPool
+metadata: {name: worker}
+spec:
+  nodeSelector: {matchLabels: {node-role.kubernetes.io/worker: \"\"}}
+  machineConfigSelector: {matchLabels: {machineconfiguration.openshift.io/role: worker}}
+---
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: 00-worker
+  labels: {machineconfiguration.openshift.io/role: worker}
+  annotations: {machineconfiguration.openshift.io/generated-by-controller-version: 4a1b2c}
+spec: {config: {ignition: {version: 3.4.0}}}
+",
+    );
+    folder.write(
+        "nodes.yaml",
+        "apiVersion: v1\nkind: Node\nmetadata: {name: w1, labels: {node-role.kubernetes.io/worker: \"\"}}\n",
+    );
+    for line in [
+        "render -f site.yaml -o name",
+        "rollout plan -f site.yaml --nodes nodes.yaml",
+        "forecast -f site.yaml --nodes nodes.yaml",
+        "rehearse -f site.yaml --nodes nodes.yaml",
+        "diff site.yaml site.yaml",
+    ] {
+        let outcome = folder.line(line);
+        assert_eq!(
+            (outcome.exit, outcome.stderr.contains("differently")),
+            (0, false),
+            "{line}: {outcome}"
+        );
+    }
+}
