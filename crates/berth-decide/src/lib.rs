@@ -24,6 +24,7 @@ pub mod pools;
 mod relabel;
 mod serving;
 mod summary;
+mod systems;
 mod view;
 mod which;
 
@@ -50,5 +51,6 @@ pub use relabel::{
 };
 pub use serving::{Place, PoolServing, Serving};
 pub use summary::{BerthSummary, PoolSummary, Summary, summarize};
+pub use systems::{BootConfig, Witness, config_with_built_image, os_id_of_image};
 pub use view::NodeView;
 pub use which::{PoolConfigurations, which_config};

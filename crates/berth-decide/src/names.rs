@@ -1,5 +1,6 @@
 //! Names that Berth writes into a cluster: one place, so that they are spelled once.
 
+pub use berth_pools::OS_ID;
 pub use berth_site::{OWNED_LABELS, POOL};
 
 /// Who writes, as the API server records it.
@@ -38,7 +39,7 @@ pub const REGISTERED_LABELS: [&str; 9] = [
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
     "node-role.kubernetes.io/worker",
-    "node.openshift.io/os_id",
+    OS_ID,
     "topology.kubernetes.io/region",
     "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region",
@@ -50,6 +51,9 @@ pub const MANAGED: &str = "berth.dev/managed";
 
 /// Annotation of a Node whose Berth was deleted: it is not adopted again.
 pub const RELEASED: &str = "berth.dev/released";
+
+/// Annotation of a Node whose machine was installed anew since it has its [`OS_ID`]: the label is that of the old disk.
+pub const INSTALLED_ANEW: &str = "berth.dev/installed-anew";
 
 /// Finalizer of a rendered config: it stays as long as a pool, a Node or a Berth refers to it.
 pub const IN_USE: &str = "berth.dev/in-use";

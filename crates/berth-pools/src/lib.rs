@@ -29,8 +29,8 @@ pub use machine_config::{GENERATED_BY, MachineConfig, MachineConfigError, Machin
 pub use membership::{Membership, MembershipError, NodeLabelView, Placement};
 pub use pool::{BUILT_IN, MASTER, PoolClass, WORKER};
 pub use protect::{
-    KubeletConfig, KubeletLabels, ProtectFinding, ProtectKind, ProtectedLabels, protect, protect_kubelet_configs,
-    registered_labels,
+    KubeletConfig, KubeletLabels, OS_ID, ProtectFinding, ProtectKind, ProtectedLabels, protect,
+    protect_kubelet_configs, registered_labels,
 };
 pub use reconcile::{
     Irreconcilable, IrreconcilableChange, IrreconcilableItem, ReconcileOverrides, reconcile, reconcile_with,

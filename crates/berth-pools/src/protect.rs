@@ -16,7 +16,7 @@ use berth_labels::{Flavour, LabelSet, Route, choose_route};
 use crate::machine_config::{MachineConfig, merge_order};
 
 pub use kubelet_config::{KubeletConfig, protect_kubelet_configs};
-pub use registered::{KubeletLabels, registered_labels};
+pub use registered::{KubeletLabels, OS_ID, registered_labels};
 
 /// The labels of a pool that no configuration may lose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -42,5 +42,4 @@ pub const EGRESS_ASSIGNABLE: &str = "k8s.ovn.org/egress-assignable";
 /// Label of the pools that OpenShift's operator makes.
 pub(crate) const BUILT_IN: &str = "machineconfiguration.openshift.io/mco-built-in";
 
-/// Label that OpenShift's kubelet units give a node: its operating system.
-pub(crate) const OS_ID: &str = "node.openshift.io/os_id";
+pub(crate) use berth_pools::OS_ID;

@@ -2,11 +2,15 @@
 //!
 //! Of a config, which may be large, nothing is kept but the labels. A config never changes, so it is read once.
 
+mod systems;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use berth_decide::{PoolConfigurations, pools::PoolView, which_config};
-use berth_pools::{KubeletLabels, MachineConfig as Config, registered_labels};
+use berth_pools::{KubeletLabels, MachineConfig as Config, OS_ID, registered_labels};
 use futures::StreamExt as _;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Node;
 use kube::{
     Api, Client, CustomResourceExt as _,
     api::DynamicObject,
@@ -18,11 +22,12 @@ use kube::{
 use tokio::{sync::mpsc, time::timeout};
 use tracing::debug;
 
+use self::systems::Systems;
 use super::{Options, watches::ClusterChange, writer::REQUEST_TIMEOUT};
 use crate::missing::is_missing;
 use berth_resources::{MachineConfig, MachineConfigPool};
 
-/// How long to wait after a config that could not be read.
+/// How long to wait after something that could not be read.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// The pools, with the names of the configs that their machines get.
@@ -30,12 +35,14 @@ const RETRY: Duration = Duration::from_secs(5);
 struct Units {
     wanted: BTreeMap<String, String>,
     read: BTreeMap<String, (String, KubeletLabels)>,
+    systems: Systems,
 }
 
 /// Follows the pools and tells what their kubelets give themselves. The first word comes in any case.
 pub(super) async fn follow(client: Client, changes: mpsc::Sender<ClusterChange>, options: Options) {
     let pools: Api<DynamicObject> = Api::all_with(client.clone(), &MachineConfigPool::api_resource());
-    let configs: Api<DynamicObject> = Api::all_with(client, &MachineConfig::api_resource());
+    let configs: Api<DynamicObject> = Api::all_with(client.clone(), &MachineConfig::api_resource());
+    let nodes: Api<Node> = Api::all(client);
     let mut stream = std::pin::pin!(watcher(pools, watcher::Config::default()).default_backoff());
     let mut units = Units::default();
     let mut listing = BTreeMap::new();
@@ -43,7 +50,7 @@ pub(super) async fn follow(client: Client, changes: mpsc::Sender<ClusterChange>,
     let mut complete = true;
     loop {
         // What could not be read is tried again, whether or not a pool changes.
-        let limit = if complete { Duration::MAX } else { RETRY };
+        let limit = if complete { units.systems.rest() } else { RETRY };
         match timeout(limit, stream.next()).await {
             Ok(None) => return,
             Ok(Some(Ok(Event::Init))) => {
@@ -66,6 +73,12 @@ pub(super) async fn follow(client: Client, changes: mpsc::Sender<ClusterChange>,
             Err(_) => {}
         }
         complete = units.read_missing(&configs, &options).await;
+        let read = units.read.values();
+        let open = read.filter_map(|(config, labels)| Some((config.as_str(), labels.image.as_deref()?)));
+        complete &= units
+            .systems
+            .look(&open.collect::<Vec<_>>(), &nodes, &configs, options.flavour())
+            .await;
         let labels = units.labels();
         if told.as_ref() != Some(&labels) {
             told = Some(labels.clone());
@@ -90,8 +103,16 @@ fn chosen(pool: DynamicObject) -> Option<(String, String)> {
 
 impl Units {
     fn labels(&self) -> BTreeMap<String, KubeletLabels> {
-        let read = self.read.iter();
-        read.map(|(pool, (_, labels))| (pool.clone(), labels.clone())).collect()
+        let complete = |(pool, (config, labels)): (&String, &(String, KubeletLabels))| {
+            let mut labels = labels.clone();
+            let image = labels.image.as_deref();
+            if let Some(os_id) = image.and_then(|image| self.systems.os_id(config, image)) {
+                labels.open.remove(OS_ID);
+                labels.known.insert(OS_ID.to_owned(), os_id.to_owned());
+            }
+            (pool.clone(), labels)
+        };
+        self.read.iter().map(complete).collect()
     }
 
     /// Reads the configs that are not known yet. Whether all are.
@@ -104,31 +125,35 @@ impl Units {
             if self.read.get(pool).is_some_and(|(known, _)| known == name) {
                 continue;
             }
-            let labels = match timeout(REQUEST_TIMEOUT, configs.get(name)).await {
-                Ok(Ok(object)) => {
-                    let config = serde_json::to_value(object)
-                        .ok()
-                        .and_then(|object| Config::from_json(&object).ok());
-                    config
-                        .map(|config| registered_labels(&config, options.flavour()))
-                        .unwrap_or_default()
-                }
-                Ok(Err(kube::Error::Api(status))) if is_missing(&status) || status.code == 403 => {
-                    debug!(
-                        pool,
-                        config = name,
-                        status = status.message,
-                        "the config cannot be read"
-                    );
-                    KubeletLabels::default()
-                }
-                Ok(Err(_)) | Err(_) => {
-                    complete = false;
-                    continue;
-                }
+            let Ok(config) = read(configs, name).await else {
+                complete = false;
+                continue;
             };
+            let labels = config.map(|(config, _)| registered_labels(&config, options.flavour()));
+            let labels = labels.unwrap_or_default();
             self.read.insert(pool.clone(), (name.clone(), labels));
         }
         complete
+    }
+}
+
+/// Whether there is such a config is not known yet.
+#[derive(Debug)]
+struct NotYet;
+
+/// A config that can be read, and when it was created.
+async fn read(configs: &Api<DynamicObject>, name: &str) -> Result<Option<(Config, Option<Timestamp>)>, NotYet> {
+    match timeout(REQUEST_TIMEOUT, configs.get(name)).await {
+        Ok(Ok(object)) => {
+            let created = object.metadata.creation_timestamp.as_ref().map(|time| time.0);
+            let config = serde_json::to_value(object).ok();
+            let config = config.and_then(|object| Config::from_json(&object).ok());
+            Ok(config.map(|config| (config, created)))
+        }
+        Ok(Err(kube::Error::Api(status))) if is_missing(&status) || status.code == 403 => {
+            debug!(config = name, status = status.message, "the config cannot be read");
+            Ok(None)
+        }
+        Ok(Err(_)) | Err(_) => Err(NotYet),
     }
 }

@@ -66,10 +66,12 @@ fn registered(
 ) -> BTreeMap<String, String> {
     let unit = subject.registers;
     let by_unit = |key: &str| unit.is_some_and(|unit| unit.known.contains_key(key) || unit.open.contains(key));
+    let of_old_disk = |key: &str| key == names::OS_ID && node.annotations.contains_key(names::INSTALLED_ANEW);
     let labels = node.labels.iter().filter(|(key, value)| {
         (names::REGISTERED_LABELS.contains(&key.as_str()) || by_unit(key))
             && !answer.labels.contains_key(key.as_str())
             && (status.labels.get(*key) != Some(*value) || by_unit(key))
+            && !of_old_disk(key)
     });
     labels.map(|(key, value)| (key.clone(), value.clone())).collect()
 }

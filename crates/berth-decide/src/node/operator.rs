@@ -14,11 +14,14 @@ use berth_resources::Berth;
 
 /// What is to be noted on the Node, or removed from it, beside Berth's own annotations.
 pub(super) fn notes(node: &NodeView, installed_anew: bool, gives_the_place: bool) -> MapPatch {
-    let mut notes = if installed_anew {
-        old_disk(node)
-    } else {
-        MapPatch::new()
-    };
+    let mut notes = MapPatch::new();
+    if installed_anew {
+        notes = old_disk(node);
+        // The label stays, as it does without Berth; it is not what the new disk says.
+        if node.labels.contains_key(names::OS_ID) && !node.annotations.contains_key(names::INSTALLED_ANEW) {
+            notes.insert(names::INSTALLED_ANEW.to_owned(), Some(String::new()));
+        }
+    }
     if gives_the_place && awaits_first_labels(node) {
         notes.insert(names::CUSTOM_POOL_LABELS_APPLIED.to_owned(), Some(String::new()));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-const OS_ID: &str = "node.openshift.io/os_id";
+const OS_ID: &str = names::OS_ID;
 const PIVOT: &str = names::FIRST_PIVOT_CONFIG;
 const APPLIED: &str = names::CUSTOM_POOL_LABELS_APPLIED;
 
@@ -15,6 +15,7 @@ fn unit(labels: &[(&str, &str)]) -> KubeletLabels {
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
             .collect(),
         open: BTreeSet::from([OS_ID.to_owned()]),
+        image: None,
     }
 }
 
@@ -179,4 +180,39 @@ fn the_operator_is_told_that_a_machine_has_its_first_labels() {
         .insert(PIVOT.to_owned(), "rendered-worker-0123".to_owned());
     world.settle();
     assert_eq!(applied(&world), None);
+}
+
+#[test]
+fn what_the_old_disk_called_itself_is_marked_and_not_remembered() {
+    let mut world = openshift();
+    world.label(OS_ID, "rhcos");
+    let node = world.node.as_mut().unwrap();
+    node.annotations
+        .insert(PIVOT.to_owned(), "rendered-infra-0123".to_owned());
+    world.settle();
+    let remembered = |world: &World| world.status().registered_labels.get(OS_ID).cloned();
+    let marked = |world: &World| {
+        let node = world.node.as_ref().unwrap();
+        node.annotations.contains_key(names::INSTALLED_ANEW)
+    };
+    assert_eq!((remembered(&world).as_deref(), marked(&world)), (Some("rhcos"), false));
+
+    // It is installed anew, and nobody deleted its Node.
+    world.node.as_mut().unwrap().silent_since = Some(world.now);
+    world.settle();
+    world.now += SignedDuration::from_mins(5);
+    world.requested = true;
+    world.settle();
+    assert_eq!((world.has(OS_ID), marked(&world)), (Some("rhcos"), true));
+    assert_eq!((remembered(&world), world.settle()), (None, 0));
+
+    // The new disk's kubelet takes the Node as it is. A Node that is created again says nothing that nobody knows.
+    world.requested = false;
+    world.kubelet_reports();
+    world.node.as_mut().unwrap().silent_since = None;
+    world.settle();
+    assert_eq!((world.has(OS_ID), remembered(&world)), (Some("rhcos"), None));
+    world.delete_node();
+    world.settle();
+    assert_eq!((world.has(OS_ID), world.has(INFRA)), (None, Some("")));
 }
