@@ -4,9 +4,11 @@
 //! [`Operator`], a small program that is built from them. What it decides about nodes is a small model.
 
 mod first_boot;
+mod machines;
 mod nodes;
 mod render;
 
 pub use first_boot::first_boot_labelling;
+pub use machines::{PoolCounts, next_of, nodes_of, pool_counts, pools_of};
 pub use nodes::{NodeVerdict, candidates, node_verdict, pool_of, served_config};
 pub use render::{OPERATOR, Operator, OperatorRendered};

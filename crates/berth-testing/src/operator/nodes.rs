@@ -1,9 +1,9 @@
 //! The operator's decisions about nodes, as a small model: each function is one rule of its node controller or server, over
 //! objects as the API server has them.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
+
+use super::machines::pools_of;
 
 const PREFIX: &str = "machineconfiguration.openshift.io/";
 
@@ -54,38 +54,15 @@ pub fn node_verdict(node: &Value) -> NodeVerdict {
     }
 }
 
-/// The pool that a node counts in: the first of those that select it, in the operator's order. `Err` where it is in two custom
-/// pools and in none's count.
+/// The pool that a node counts in: the first of those that it belongs to. `Err` where it is in two custom pools and in none's
+/// count.
 pub fn pool_of<'a>(node: &Value, pools: &'a [Value]) -> Result<Option<&'a str>, String> {
-    if node["metadata"]["labels"]["kubernetes.io/os"] == "windows" {
-        return Ok(None);
-    }
-    let mut matching: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for pool in pools.iter().filter(|pool| selects(pool, node)) {
-        let name = pool["metadata"]["name"].as_str().unwrap_or_default();
-        let class = if matches!(name, "master" | "worker") {
-            name
-        } else {
-            "custom"
-        };
-        matching.entry(class).or_default().push(name);
-    }
-    let custom = matching.get("custom").map(Vec::as_slice).unwrap_or_default();
-    if custom.len() > 1 {
-        let name = node["metadata"]["name"].as_str().unwrap_or_default();
-        let count = custom.len();
-        return Err(format!(
-            "node {name} belongs to {count} custom roles, cannot proceed with this Node"
-        ));
-    }
-    let order = ["master", "custom", "worker"];
-    let first = order.iter().find_map(|class| matching.get(class));
-    Ok(first.and_then(|names| names.first().copied()))
+    Ok(pools_of(node, pools)?.first().copied())
 }
 
 /// Whether a pool's node selector selects a node; only `matchLabels`, which is what the tests' pools have. An empty one selects
 /// nothing.
-fn selects(pool: &Value, node: &Value) -> bool {
+pub(super) fn selects(pool: &Value, node: &Value) -> bool {
     let labels = &node["metadata"]["labels"];
     let wanted = pool["spec"]["nodeSelector"]["matchLabels"].as_object();
     wanted.is_some_and(|wanted| !wanted.is_empty() && wanted.iter().all(|(key, value)| labels.get(key) == Some(value)))
@@ -136,7 +113,7 @@ pub fn served_config(pool: &Value) -> &str {
     pool[part]["configuration"]["name"].as_str().unwrap_or_default()
 }
 
-fn note<'a>(node: &'a Value, key: &str) -> &'a str {
+pub(super) fn note<'a>(node: &'a Value, key: &str) -> &'a str {
     let annotations = &node["metadata"]["annotations"];
     annotations[format!("{PREFIX}{key}")].as_str().unwrap_or_default()
 }
