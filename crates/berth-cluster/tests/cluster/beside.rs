@@ -1,6 +1,6 @@
 //! Beside OpenShift's operator: Berth does no harm, and gives the same answer.
 
-use std::time::Duration;
+use std::{fmt::Debug, time::Duration};
 
 use berth_clock::Clock;
 use berth_cluster::request_node;
@@ -14,13 +14,26 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::MicroTime,
 };
 use kube::{
-    Api, ResourceExt as _,
+    Api, Resource, ResourceExt as _,
     api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
     core::GroupVersionKind,
 };
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
+use self::{
+    answers::{
+        a_dump_of_the_cluster_says_whose_rules_hold, a_rendered_config_has_the_operators_name,
+        machines_are_served_what_the_operator_serves, pools_are_counted_as_the_operator_counts_them,
+    },
+    machines::{a_deleted_machine_holds_up_no_rollout, a_machine_that_is_taken_away_is_let_go, machine_kind},
+    systems::a_first_node_says_what_machines_with_its_image_say,
+};
 use crate::support::{Cluster, INFRA, Needs, STORAGE, WORKER, condition, from_json, has, lacks, on_both};
+
+mod answers;
+mod machines;
+mod systems;
 
 on_both! {
     Needs::NOTHING;
@@ -31,6 +44,12 @@ on_both! {
     a_moved_machine_stays_where_it_was_moved_to,
     taking_the_role_away_makes_a_worker,
     a_node_has_what_its_kubelet_would_have_registered,
+    a_deleted_machine_holds_up_no_rollout,
+    a_first_node_says_what_machines_with_its_image_say,
+    machines_are_served_what_the_operator_serves,
+    a_rendered_config_has_the_operators_name,
+    a_dump_of_the_cluster_says_whose_rules_hold,
+    pools_are_counted_as_the_operator_counts_them,
 }
 
 const CURRENT: &str = "machineconfiguration.openshift.io/currentConfig";
@@ -189,128 +208,6 @@ async fn the_dead_do_not_come_back(cluster: &mut Cluster) {
     assert!(!has_node(cluster, "silent").await && !has_node(cluster, "adopted").await);
 }
 
-/// The definition of a kind that stands for machines.
-fn machine_kind(group: &str, version: &str, kind: &str, plural: &str) -> Value {
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("{plural}.{group}")},
-        "spec": {
-            "group": group, "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase(), "listKind": format!("{kind}List")},
-            "versions": [{
-                "name": version, "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-            }],
-        },
-    })
-}
-
-#[expect(clippy::too_many_lines, reason = "the same for three kinds of objects")]
-async fn a_machine_that_is_taken_away_is_let_go(cluster: &mut Cluster) {
-    let kinds = [
-        ("machine.openshift.io", "v1beta1", "Machine", "machines"),
-        ("cluster.x-k8s.io", "v1beta1", "Machine", "machines"),
-        ("metal3.io", "v1alpha1", "BareMetalHost", "baremetalhosts"),
-    ];
-    for (group, version, kind, plural) in kinds {
-        cluster.define(machine_kind(group, version, kind, plural)).await;
-    }
-    let api = |index: usize| -> Api<DynamicObject> {
-        let (group, version, kind, plural) = kinds[index];
-        let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
-        Api::namespaced_with(cluster.client.clone(), "default", &resource)
-    };
-    // Which kind stands for the machine, whether its object exists, and whether it is being deleted.
-    let machines = [
-        ("stays", 0, true, false),
-        ("mapi-leaves", 0, true, true),
-        ("capi-leaves", 1, true, true),
-        ("host-leaves", 2, true, true),
-        ("mapi-gone", 0, false, false),
-    ];
-    for (name, kind, exists, _) in machines {
-        let (group, version, kind_name, _) = kinds[kind];
-        if exists {
-            let object: DynamicObject = from_json(json!({
-                "apiVersion": format!("{group}/{version}"), "kind": kind_name,
-                "metadata": {"name": name, "namespace": "default", "finalizers": ["example.com/wait"]},
-            }));
-            api(kind)
-                .create(&PostParams::default(), &object)
-                .await
-                .expect("a machine");
-        }
-        let annotations = match kind {
-            0 => json!({"machine.openshift.io/machine": format!("default/{name}")}),
-            1 => json!({"cluster.x-k8s.io/machine": name, "cluster.x-k8s.io/cluster-namespace": "default"}),
-            _ => json!({}),
-        };
-        let provider = (kind == 2).then(|| format!("baremetalhost:///default/{name}/uid"));
-        let node: Node = from_json(json!({
-            "metadata": {"name": name, "labels": {INFRA: ""}, "annotations": annotations}, "spec": {"providerID": provider},
-        }));
-        cluster
-            .api()
-            .create(&PostParams::default(), &node)
-            .await
-            .expect("a Node");
-        report(cluster, name, true).await;
-        renew(cluster, name, 1).await;
-    }
-    let controllers = cluster.controllers(|_| {});
-    for (name, kind, _, leaves) in machines {
-        cluster
-            .berth_with(name, "knew its machine", |berth| {
-                let status = berth.status.as_ref();
-                status.is_some_and(|status| !status.machine_objects.is_empty())
-            })
-            .await;
-        if leaves {
-            api(kind).delete(name, &DeleteParams::default()).await.expect("deleted");
-        }
-    }
-    for (name, ..) in machines {
-        cluster.delete_node(name).await;
-    }
-    comes_back(cluster, "stays").await;
-    for (name, words) in [
-        ("mapi-leaves", "Machine default/mapi-leaves is being deleted"),
-        ("capi-leaves", "Machine default/capi-leaves is being deleted"),
-        ("host-leaves", "BareMetalHost default/host-leaves is being deleted"),
-        ("mapi-gone", "Machine default/mapi-gone is gone"),
-    ] {
-        let berth = cluster
-            .berth_with(name, "let it go", is_vacant_for("MachineDeleted"))
-            .await;
-        let conditions = &berth.status.as_ref().expect("a status").conditions;
-        assert!(
-            conditions.iter().any(|condition| condition.message.starts_with(words)),
-            "{conditions:?}"
-        );
-        assert!(!has_node(cluster, name).await, "{name}");
-    }
-    // Until it is switched off its kubelet goes on, which shows nothing. What is heard of another one was heard later.
-    renew(cluster, "mapi-leaves", 0).await;
-    let now = Clock::system().now();
-    assert!(
-        request_node(&cluster.client, "mapi-gone", now)
-            .await
-            .expect("an answer")
-    );
-    comes_back(cluster, "mapi-gone").await;
-    controllers.stop().await;
-    assert!(!has_node(cluster, "mapi-leaves").await);
-    for (name, kind, exists, _) in machines {
-        if exists {
-            let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-            api(kind)
-                .patch(name, &PatchParams::default(), &free)
-                .await
-                .expect("freed");
-        }
-    }
-}
-
 async fn a_machine_installed_anew_has_nothing_of_its_old_disk(cluster: &mut Cluster) {
     let controllers = cluster.controllers(|options| options.flavour = Some(Flavour::Openshift));
     let machines = ["let-go", "came-back"];
@@ -373,7 +270,7 @@ async fn a_machine_installed_anew_has_nothing_of_its_old_disk(cluster: &mut Clus
 }
 
 /// Gives a pool a rendered config and has it reached.
-async fn rendered(cluster: &Cluster, pool: &str, config: &str, unit: &str) {
+async fn rendered(cluster: &Cluster, pool: &str, config: &str, unit: &str, image: &str) {
     let pools: Api<MachineConfigPool> = cluster.api();
     let owner = pools.get(pool).await.expect("a pool");
     let object: MachineConfig = from_json(json!({
@@ -382,7 +279,7 @@ async fn rendered(cluster: &Cluster, pool: &str, config: &str, unit: &str) {
             "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool", "name": pool,
             "uid": owner.uid(), "controller": true,
         }]},
-        "spec": {"config": {
+        "spec": {"osImageURL": image, "config": {
             "ignition": {"version": "3.4.0"},
             "systemd": {"units": [{"name": "kubelet.service", "enabled": true, "contents": unit}]},
         }},
@@ -401,10 +298,19 @@ async fn rendered(cluster: &Cluster, pool: &str, config: &str, unit: &str) {
         .expect("reached");
 }
 
+/// All objects of a kind, as the API server has them.
+async fn objects<K>(cluster: &Cluster) -> Vec<Value>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Serialize,
+{
+    let all = cluster.api::<K>().list(&ListParams::default()).await.expect("a list");
+    all.iter().map(|object| json!(object)).collect()
+}
+
 /// The operator's own labelling at first boot does not bring the old pool's role back.
 async fn a_moved_machine_stays_where_it_was_moved_to(cluster: &mut Cluster) {
     for pool in ["worker", "infra", "storage"] {
-        rendered(cluster, pool, &format!("rendered-{pool}-0123"), "").await;
+        rendered(cluster, pool, &format!("rendered-{pool}-0123"), "", "").await;
     }
     let controllers = cluster.controllers(|options| options.flavour = Some(Flavour::Openshift));
     // Created by Berth, and created by its kubelet; each to be moved by its Berth, and by an administrator.
@@ -459,19 +365,8 @@ async fn a_moved_machine_stays_where_it_was_moved_to(cluster: &mut Cluster) {
             .await;
     }
     controllers.stop().await;
-    let objects = |list: Vec<Value>| list;
-    let pools = cluster
-        .api::<MachineConfigPool>()
-        .list(&ListParams::default())
-        .await
-        .expect("pools");
-    let pools = objects(pools.iter().map(|pool| json!(pool)).collect());
-    let configs = cluster
-        .api::<MachineConfig>()
-        .list(&ListParams::default())
-        .await
-        .expect("configs");
-    let configs = objects(configs.iter().map(|config| json!(config)).collect());
+    let pools = objects::<MachineConfigPool>(cluster).await;
+    let configs = objects::<MachineConfig>(cluster).await;
     for name in ["made-1", "made-2", "own-1", "own-2"] {
         let mut node = json!(cluster.api::<Node>().get(name).await.expect("a Node"));
         assert_eq!(first_boot_labelling(&node, &pools, &configs), None, "{name}: {node}");
@@ -533,7 +428,7 @@ const UNIT: &str = "[Service]\nType=notify\nEnvironmentFile=/etc/os-release\nEnv
 
 async fn a_node_has_what_its_kubelet_would_have_registered(cluster: &mut Cluster) {
     let (os_id, zone) = ("node.openshift.io/os_id", "topology.kubernetes.io/zone");
-    rendered(cluster, "infra", "rendered-infra-0123", UNIT).await;
+    rendered(cluster, "infra", "rendered-infra-0123", UNIT, "").await;
     renew(cluster, "w1", 1).await;
     cluster
         .berth("w1", json!({"pool": "infra", "preregister": "Now"}))
@@ -552,7 +447,7 @@ async fn a_node_has_what_its_kubelet_would_have_registered(cluster: &mut Cluster
         !owned.contains(WORKER) && !owned.contains(zone) && owned.contains(INFRA),
         "{owned}"
     );
-    assert!(lacks(&first, os_id), "only the machine knows it");
+    assert!(lacks(&first, os_id), "nobody knows it");
 
     // What the Node had comes back, also what only the machine knows.
     cluster.label("w1", json!({os_id: "rhel"})).await;

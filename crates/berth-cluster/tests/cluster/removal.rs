@@ -61,7 +61,7 @@ where
 
 #[expect(clippy::too_many_lines, reason = "one story, before and after the removal")]
 async fn nothing_is_left_and_kubelets_and_administrators_are_on_their_own(cluster: &mut Cluster) {
-    cluster.pool("edge", EDGE, "").await;
+    cluster.reserved_pool_of("edge", json!({EDGE: ""}), "").await;
     life_of_a_node(cluster, "before")
         .await
         .expect("a cluster without Berth");
@@ -115,6 +115,18 @@ async fn nothing_is_left_and_kubelets_and_administrators_are_on_their_own(cluste
     cluster
         .seen::<ValidatingAdmissionPolicyBinding>("berth-pool-claims", "was there", |_| true)
         .await;
+    // Strangers do not get into a pool that is reserved.
+    let mut refused = false;
+    for attempt in 0..600 {
+        let name = format!("during{attempt}");
+        let lived = life_of_a_node(cluster, &name).await;
+        refused = lived.is_err_and(|error| error.contains("claims the labels of pool edge"));
+        if refused {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert!(refused, "nobody refuses it");
     controllers.stop().await;
     let nodes_before = cluster
         .api::<Node>()

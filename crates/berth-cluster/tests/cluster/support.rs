@@ -270,9 +270,11 @@ impl Cluster {
     async fn define_as(&self, definition: &CustomResourceDefinition) {
         let api: Api<CustomResourceDefinition> = self.api();
         let name = definition.name_any();
-        api.create(&PostParams::default(), definition)
-            .await
-            .expect("the API server takes the CRD");
+        match api.create(&PostParams::default(), definition).await {
+            // An earlier scenario brought it.
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+            created => drop(created.expect("the API server takes the CRD")),
+        }
         let established = await_condition(api, &name, conditions::is_crd_established());
         tokio::time::timeout(PATIENCE, established)
             .await
