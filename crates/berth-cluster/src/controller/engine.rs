@@ -57,11 +57,19 @@ const SECOND_LOOKS: Pace = Pace {
 /// How many changes are taken at once before the next decision.
 const BATCH: usize = 2048;
 
+/// So long the end waits for events that are not written yet.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// While so many jobs wait to tell something, no further ones are kept: what was done is in the log and in the objects.
+const MOST_EVENTS: usize = 10_000;
+
 /// What one job is about: at most one runs for each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Node(String),
     Certificate(String),
+    /// Events about what was done. Nothing waits for them, and any number runs.
+    Events,
 }
 
 #[derive(Debug)]
@@ -96,6 +104,8 @@ pub(super) struct Engine {
     jobs: VecDeque<Job>,
     /// Statuses that may wait until no Node does.
     later: VecDeque<Job>,
+    /// What was done, to be told as events once nothing else is to be written.
+    events: VecDeque<Job>,
     /// Certificate requests to be denied. Anybody with a token can make many, so that Nodes come first.
     denials: Denials,
     running: JoinSet<Outcome>,
@@ -150,6 +160,7 @@ impl Engine {
             witnessed: HashSet::new(),
             jobs: VecDeque::new(),
             later: VecDeque::new(),
+            events: VecDeque::new(),
             denials: Denials::default(),
             running: JoinSet::new(),
             round: Round::default(),
@@ -215,6 +226,9 @@ impl Engine {
                 self.done(outcome);
             }
         }
+        // And told, as far as that goes quickly.
+        let told = std::mem::take(&mut self.events).into_iter().flat_map(|job| job.work);
+        let _ = tokio::time::timeout(LAST_WORDS, self.writer.clone().run(told.collect())).await;
     }
 
     fn leads(&self) -> bool {
@@ -429,7 +443,9 @@ impl Engine {
 
     fn next_job(&mut self) -> Option<Job> {
         let job = self.jobs.pop_front();
-        job.or_else(|| self.denials.start()).or_else(|| self.later.pop_front())
+        job.or_else(|| self.denials.start())
+            .or_else(|| self.later.pop_front())
+            .or_else(|| self.events.pop_front())
     }
 
     fn start(&mut self) {
@@ -441,14 +457,24 @@ impl Engine {
         }
     }
 
-    fn done(&mut self, (key, (written, result)): Outcome) {
-        let (Key::Node(name) | Key::Certificate(name)) = &key;
+    fn done(&mut self, (key, (mut written, result)): Outcome) {
+        let (Key::Node(name) | Key::Certificate(name)) = &key else {
+            return;
+        };
+        let told = std::mem::take(&mut written.told);
+        if !told.is_empty() && self.events.len() < MOST_EVENTS {
+            self.events.push_back(Job {
+                key: Key::Events,
+                work: vec![Work::Tell(told)],
+            });
+        }
         match &key {
             Key::Node(name) => {
                 let arrived = result.is_ok() || written.node.is_some();
                 self.brake.ended(name, arrived, Instant::now());
             }
             Key::Certificate(_) => self.denials.ended(&key),
+            Key::Events => {}
         }
         self.state.written(written.node, written.berth);
         if let Some(machine) = written.machine {
@@ -469,6 +495,7 @@ impl Engine {
                     Key::Certificate(name) => {
                         self.busy_certificates.remove(name);
                     }
+                    Key::Events => {}
                 }
                 return;
             }
@@ -498,6 +525,7 @@ impl Engine {
             Key::Certificate(name) => {
                 self.retries.insert((at, name));
             }
+            Key::Events => {}
         }
     }
 
@@ -536,6 +564,7 @@ impl Engine {
                 + self.jobs.len()
                 + self.denials.len()
                 + self.later.len()
+                + self.events.len()
                 + self.running.len(),
         ));
         self.metrics.conflicts.set(gauge(self.conflicts.values().sum()));

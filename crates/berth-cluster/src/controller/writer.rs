@@ -69,6 +69,8 @@ pub(super) enum Work {
         request: Box<CertificateRequest>,
         verdict: Verdict,
     },
+    /// Tell what was done.
+    Tell(Vec<(Note, ObjectReference)>),
 }
 
 /// The Node that a decision was made from. Watches may be late by a lot.
@@ -103,6 +105,8 @@ pub(super) struct Written {
     pub(super) machine: Option<MachineState>,
     /// What is to be written when no Node waits any more.
     pub(super) later: Option<Work>,
+    /// What was done, to be told as events.
+    pub(super) told: Vec<(Note, ObjectReference)>,
 }
 
 /// A job that breaks off has failed as any other: what it was about is tried again, and not busy for ever.
@@ -228,6 +232,12 @@ impl Writer {
                 Ok(())
             }
             Work::Certificate { request, verdict } => self.certificate(&request, &verdict).await,
+            Work::Tell(notes) => {
+                for (note, reference) in &notes {
+                    self.publish(note, reference).await;
+                }
+                Ok(())
+            }
         }
     }
 
@@ -268,9 +278,11 @@ impl Writer {
         berth = self.status(berth, &status).await?;
         let mut regarding = vec![berth.object_ref(&())];
         regarding.extend(written.node.as_ref().map(node_reference));
-        for note in &notes {
+        // Events are half of all requests where many Nodes move. What others wait for comes first.
+        for note in notes {
             for reference in &regarding {
-                self.note(note, reference).await;
+                log(&note, reference);
+                written.told.push((note.clone(), reference.clone()));
             }
         }
         written.berth = Some(berth);
@@ -447,11 +459,11 @@ impl Writer {
 
     /// An event, if this replica leads. A write that fails is logged and does not stop anything.
     pub(super) async fn note(&self, note: &Note, reference: &ObjectReference) {
-        if note.warning {
-            warn!(reason = note.reason, object = reference.name, "{}", note.message);
-        } else {
-            info!(reason = note.reason, object = reference.name, "{}", note.message);
-        }
+        log(note, reference);
+        self.publish(note, reference).await;
+    }
+
+    async fn publish(&self, note: &Note, reference: &ObjectReference) {
         let event = Event {
             type_: if note.warning {
                 EventType::Warning
@@ -531,6 +543,14 @@ fn forgets(before: Option<&BerthStatus>, after: &BerthStatus) -> bool {
     before.labels.iter().any(unwritten)
         || before.removed_labels.iter().any(brought_back)
         || (before.followed.is_some() && before.followed != after.followed)
+}
+
+fn log(note: &Note, reference: &ObjectReference) {
+    if note.warning {
+        warn!(reason = note.reason, object = reference.name, "{}", note.message);
+    } else {
+        info!(reason = note.reason, object = reference.name, "{}", note.message);
+    }
 }
 
 /// Events of one action about one object are counted as one, with the sentence of the first. So another sentence is
