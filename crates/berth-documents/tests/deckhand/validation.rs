@@ -189,3 +189,47 @@ fn policies_decide_what_counts() {
         Failure
     );
 }
+
+/// Published sites have such schemas: Deckhand follows a reference when a value meets it.
+#[test]
+fn a_reference_to_nothing_counts_for_the_values_that_meet_it() {
+    let asked = |id: Option<&str>| {
+        let mut asked = json!({
+            "$schema": "http://json-schema.org/schema#",
+            "type": "object",
+            "properties": {
+                "path": {"$ref": "#/definitions/path"},
+                "url": {"$ref": "#/definitions/url"},
+                "files": {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"$ref": "#/definitions/file"}]}},
+                "$ref": {"type": "string"},
+            },
+            "definitions": {
+                "path": {"type": "string"},
+                "unused": {"$ref": "#/definitions/nothing"},
+                "file": {"type": "object", "properties": {"source": {"$ref": "#/definitions/url"}}},
+            },
+        });
+        if let Some(id) = id {
+            asked["id"] = json!(id);
+        }
+        schema(asked)
+    };
+    for id in [None, Some("http://example.org/kind#"), Some("kind")] {
+        let found = |data: Value| violations([asked(id), doc("site", "a", data)]);
+        let fine = json!({"path": "/a", "files": [1, {}, {"name": "x"}], "$ref": "#/nowhere"});
+        assert_eq!(found(fine), Vec::<String>::new(), "{id:?}");
+        assert_eq!(
+            found(json!({"url": "http://a"})),
+            [
+                "[example/Kind/v1, site] a: .data.url: \"http://a\" meets a reference of the schema to \"#/definitions/url\", which is not there"
+            ],
+            "{id:?}"
+        );
+        assert_eq!(found(json!({"files": [{"source": "x"}]})).len(), 1, "{id:?}");
+        assert_eq!(
+            found(json!({"path": 1})),
+            ["[example/Kind/v1, site] a: .data.path: 1 is not of type \"string\""],
+            "{id:?}"
+        );
+    }
+}

@@ -33,6 +33,8 @@ const UNSUPPORTED: [&str; 4] = [
 #[derive(Debug)]
 pub(super) struct Outline {
     pub(super) parts: Vec<Part>,
+    /// References that lead nowhere, by the place in memory of the schema that has them.
+    pub(super) missing: HashMap<usize, String>,
 }
 
 /// One schema: which others it applies, by their numbers.
@@ -101,6 +103,7 @@ impl Outline {
             numbers: HashMap::new(),
             parts: Vec::new(),
             waiting: Vec::new(),
+            missing: HashMap::new(),
         };
         builder.number(schema, &registry.resolver(base), draft);
         while let Some(waiting) = builder.waiting.pop() {
@@ -109,7 +112,10 @@ impl Outline {
                 *slot = part;
             }
         }
-        Ok(Self { parts: builder.parts })
+        Ok(Self {
+            parts: builder.parts,
+            missing: builder.missing,
+        })
     }
 }
 
@@ -119,6 +125,7 @@ struct Builder<'r, 'k> {
     numbers: HashMap<*const Value, usize>,
     parts: Vec<Part>,
     waiting: Vec<Waiting<'r>>,
+    missing: HashMap<usize, String>,
 }
 
 /// A schema that has a number and no outline yet.
@@ -160,6 +167,7 @@ impl<'r> Builder<'r, '_> {
             .map_err(|error| Wrong::at_root(error.to_string()))?;
         let mut inner = Inner {
             builder: self,
+            schema: waiting.schema,
             resolver,
             draft,
         };
@@ -173,6 +181,7 @@ impl<'r> Builder<'r, '_> {
 /// The inside of a schema.
 struct Inner<'b, 'r, 'k> {
     builder: &'b mut Builder<'r, 'k>,
+    schema: &'r Value,
     resolver: Resolver<'r>,
     draft: Draft,
 }
@@ -204,7 +213,7 @@ impl<'r> Inner<'_, 'r, '_> {
             "definitions" | "$defs" | "default" | "examples" | "title" | "description" | "$comment" | "$schema" => {
                 part.errors -= 1;
             }
-            "$ref" => self.reference(part, value)?,
+            "$ref" => self.reference(part, value),
             "allOf" => part.same.extend(self.list(value).into_iter().map(|it| (Use::All, it))),
             "anyOf" | "oneOf" => part.same.extend(self.list(value).into_iter().map(|it| (Use::Any, it))),
             "then" | "else" => part.same.push((Use::All, self.number(value))),
@@ -232,17 +241,19 @@ impl<'r> Inner<'_, 'r, '_> {
         Ok(())
     }
 
-    fn reference(&mut self, part: &mut Part, value: &Value) -> Result<(), Wrong> {
+    fn reference(&mut self, part: &mut Part, value: &Value) {
         // An empty one means the schema that it is in, and is not followed.
         let Some(reference) = value.as_str().filter(|reference| !reference.is_empty()) else {
-            return Ok(());
+            return;
         };
-        let found = self.resolver.lookup(reference);
-        let found = found.map_err(|error| Wrong::at_root(error.to_string()))?;
+        let Ok(found) = self.resolver.lookup(reference) else {
+            let place = std::ptr::from_ref(self.schema).addr();
+            self.builder.missing.insert(place, reference.to_owned());
+            return;
+        };
         let (schema, resolver, draft) = found.into_inner();
         let number = self.builder.number(schema, &resolver, draft);
         part.same.push((Use::Reference, number));
-        Ok(())
     }
 
     fn dependencies(&mut self, part: &mut Part, value: &'r Value) {

@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -114,13 +115,21 @@ impl Shared {
             &self.backtracking
         };
         // The outline comes first: it limits what patterns take.
-        let outline = Outline::new(schema, draft, keys)?;
+        let mut outline = Outline::new(schema, draft, keys)?;
+        let mended;
+        let mut schema = schema;
+        if !outline.missing.is_empty() {
+            mended = with_missing(schema, &outline.missing);
+            schema = &mended;
+            outline = Outline::new(schema, draft, keys)?;
+        }
         let (patterns, steps) = (Arc::clone(&self.patterns), Arc::clone(&self.steps));
         let options = jsonschema::options()
             .offline()
             .with_draft(draft)
             // Deckhand asks for no format: `format: uri` is a remark.
             .should_validate_formats(false)
+            .with_keyword(MISSING, |_, value, _| Ok(Box::new(MissingReference(value.to_string()))))
             .with_keyword("pattern", move |_, value, _| pattern_keyword(value, &patterns, &steps));
         // The validator matches keys as the outline did, and so comes to the same end.
         let options = if are_linear {
@@ -146,6 +155,43 @@ impl Shared {
             validator,
             has_conditions: has_conditions(schema),
         })
+    }
+}
+
+/// The keyword that stands for a reference to nothing. No schema that is written has it.
+const MISSING: &str = "\0missing";
+
+/// The schema with a keyword in the place of each reference that leads nowhere. Deckhand follows references when a value meets them,
+/// so that a schema with such a one is as good as any until then.
+fn with_missing(schema: &Value, missing: &HashMap<usize, String>) -> Value {
+    if let Some(reference) = missing.get(&std::ptr::from_ref(schema).addr()) {
+        return serde_json::json!({ MISSING: reference });
+    }
+    match schema {
+        Value::Object(map) => {
+            let entries = map
+                .iter()
+                .map(|(key, value)| (key.clone(), with_missing(value, missing)));
+            Value::Object(entries.collect())
+        }
+        Value::Array(items) => items.iter().map(|item| with_missing(item, missing)).collect(),
+        scalar => scalar.clone(),
+    }
+}
+
+/// Says of every value that it meets a reference to nothing.
+struct MissingReference(String);
+
+impl<'i> Keyword<'i> for MissingReference {
+    fn validate(&self, _: &'i Value) -> Result<(), ValidationError<'i>> {
+        Err(ValidationError::custom(format!(
+            "meets a reference of the schema to {}, which is not there",
+            self.0
+        )))
+    }
+
+    fn is_valid(&self, _: &'i Value) -> bool {
+        false
     }
 }
 
