@@ -54,6 +54,8 @@ pub struct Workflow {
     pub action_id: String,
     /// How it stands, in Airflow's words.
     pub dag_status: String,
+    /// The same, under the name that Shipyard's command line reads.
+    pub state: String,
     /// When the action was made, as Airflow names a run.
     pub execution_date: String,
     /// When it was begun.

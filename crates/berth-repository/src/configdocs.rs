@@ -90,6 +90,11 @@ impl Configdocs {
         Self { repository, rules }
     }
 
+    /// What a commit asks.
+    pub(crate) fn rules(&self) -> Arc<dyn DocumentRules> {
+        Arc::clone(&self.rules)
+    }
+
     /// The repository behind it.
     pub fn repository(&self) -> &Arc<Repository> {
         &self.repository
@@ -281,9 +286,15 @@ impl Configdocs {
             Some((one, other)) if one == other => return Err(ConfigdocsError::SameVersion),
             Some((one, other)) => {
                 let (base, new) = (one.min(other), one.max(other));
-                let number =
-                    |version: Version| revision(version, &staged).ok_or(ConfigdocsError::VersionNotFound { version });
-                ((base, number(base)?), (new, number(new)?))
+                // Shipyard asks for site actions to have been there. Before the first commit there is nothing, and in an empty
+                // buffer is what is committed.
+                let number = |version: Version, otherwise: u64| match (revision(version, &staged), version) {
+                    (Some(revision), _) => Ok(revision),
+                    (None, Version::Committed | Version::Buffer) => Ok(otherwise),
+                    (None, version) => Err(ConfigdocsError::VersionNotFound { version }),
+                };
+                let old = number(base, 0)?;
+                ((base, old), (new, number(new, staged.buffer.unwrap_or(old))?))
             }
         };
         let changes = self.repository.diff(base_revision, new_revision).await?;

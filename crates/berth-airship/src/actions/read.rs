@@ -390,6 +390,7 @@ fn run_of(action: &Action) -> Workflow {
         run_id: action.id.to_string(),
         action_id: action.id.to_string(),
         dag_status: action.state.to_string(),
+        state: action.state.to_string(),
         execution_date: execution_date(action.created_at),
         start_date: action.started_at.map(python_time_utc),
         end_date: action.finished_at.map(python_time_utc),

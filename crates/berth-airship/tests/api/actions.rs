@@ -123,6 +123,9 @@ async fn a_relabelling_from_the_request_to_every_detail(on: On) {
         .expect(200)
         .json();
     assert_eq!(workflow["action_id"], id.as_str());
+    // What Shipyard's command line shows.
+    assert_eq!(workflow["state"], "success");
+    assert_eq!(workflow["steps"][0]["state"], "success");
     assert_eq!(server.api.get("workflows?since=2999-01-01").await.json(), json!([]));
     let statuses = server.api.get("site_statuses").await.expect(200).json();
     assert_eq!(

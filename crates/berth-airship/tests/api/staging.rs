@@ -22,6 +22,9 @@ fn node(name: &str, text: &str) -> String {
 
 async fn from_buffer_to_commit(api: Served) {
     assert_eq!(api.get("configdocs").await.expect(200).json(), json!([]));
+    // Shipyard's command line names both versions, also when there is neither.
+    let both = "configdocs?versions=committed&versions=buffer";
+    assert_eq!(api.get(both).await.expect(200).json(), json!([]));
     let loaded = api
         .post("configdocs/design", &format!("{LAYERS}{}", document("a", "site", "1")))
         .await
@@ -40,6 +43,12 @@ async fn from_buffer_to_commit(api: Served) {
             "new_version": "buffer", "new_revision": 1, "new_status": "created",
         }])
     );
+    assert_eq!(api.get(both).await.json(), api.get("configdocs").await.json());
+    let none = api
+        .get("configdocs?versions=committed&versions=last_site_action")
+        .await
+        .expect(404);
+    assert_eq!(none.json()["reason"], "last_site_action version does not exist");
     assert_eq!(api.get("configdocs/design").await.expect(200).names(), ["layers", "a"]);
     assert_eq!(api.get("renderedconfigdocs").await.expect(200).documents().len(), 2);
     let missing = api.get("configdocs/design?version=committed").await.expect(404).json();
