@@ -248,8 +248,9 @@ fn moment(microseconds: i64) -> Timestamp {
     Timestamp::from_microsecond(microseconds).unwrap_or(Timestamp::MAX)
 }
 
-/// The token of a request, in either form. It goes nowhere but to those who check it.
-fn token(headers: &HeaderMap) -> Option<&str> {
+/// The token of a request, in either form. It goes nowhere but to those who check it, and to a configured Deckhand that asks the
+/// same Keystone.
+pub(super) fn token(headers: &HeaderMap) -> Option<&str> {
     let bearer = headers.get(AUTHORIZATION).and_then(|value| {
         let (scheme, token) = value.to_str().ok()?.trim().split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())

@@ -1,9 +1,23 @@
 //! References to a design: which revision they mean, and whether it is one of this server.
 //!
 //! Labels come from the committed revision of this server. A reference that means anything else is refused rather than not
-//! followed: whoever sent it believes that something else is applied.
+//! followed: whoever sent it believes that something else is applied. One to another Deckhand is fetched if that Deckhand is
+//! configured, and then has to say the same.
 
-use axum::http::{HeaderMap, header::HOST};
+mod elsewhere;
+
+use axum::http::{HeaderMap, StatusCode, header::HOST};
+
+pub use self::elsewhere::{FetchDesign, OtherDeckhand};
+use super::{
+    auth::{self, Auth},
+    endpoint::Family,
+    problem::Problem,
+    state::ApiState,
+};
+
+/// What a refusal of a reference is headed with, where there is a heading.
+const TITLE: &str = "Invalid design_ref parameter";
 
 /// The schemes of references to a design: those of Drydock, and the two for TLS that it lacks.
 const SCHEMES: [&str; 7] = [
@@ -21,18 +35,21 @@ const DESIGNS: [&str; 2] = ["rendered-documents", "documents"];
 
 /// The names under which callers know this server.
 #[derive(Clone, Debug)]
-pub(super) struct OwnNames<'a> {
+struct OwnNames<'a> {
     /// What this request was sent to.
     host: Option<&'a str>,
     /// What the server was told.
     configured: &'a [String],
+    /// Deckhands that it was told of.
+    others: &'a [OtherDeckhand],
 }
 
 impl<'a> OwnNames<'a> {
-    pub(super) fn new(headers: &'a HeaderMap, configured: &'a [String]) -> Self {
+    fn new(headers: &'a HeaderMap, configured: &'a [String], others: &'a [OtherDeckhand]) -> Self {
         Self {
             host: headers.get(HOST).and_then(|host| host.to_str().ok()),
             configured,
+            others,
         }
     }
 
@@ -60,16 +77,19 @@ fn host_of(authority: &str) -> &str {
 }
 
 /// What a reference means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+#[derive(Clone, Copy, Debug)]
+enum Meaning<'a> {
     /// A revision of this server.
     Revision(u64),
+    /// A revision of another Deckhand.
+    Elsewhere(&'a OtherDeckhand, u64),
     /// No address: a mere name, as in the blueprint.
     Name,
 }
 
 /// What a reference means, or why it does not mean a design of this server.
-pub(super) fn meaning(reference: &str, own: &OwnNames<'_>) -> Result<Meaning, String> {
+fn meaning<'a>(reference: &str, own: &OwnNames<'a>) -> Result<Meaning<'a>, String> {
+    let mut other = None;
     let path = match reference.split_once("://") {
         None if reference.starts_with('/') => reference,
         None => return Ok(Meaning::Name),
@@ -84,16 +104,26 @@ pub(super) fn meaning(reference: &str, own: &OwnNames<'_>) -> Result<Meaning, St
             let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
             let (authority, path) = rest.split_at(end);
             if !own.has(authority) {
-                return Err(format!(
-                    "is at '{authority}', which is not this server; if it is, start the server with --design-host {authority}"
-                ));
+                other = own.others.iter().find(|other| other.is_at(&scheme, authority));
+                if other.is_none() {
+                    return Err(format!(
+                        "is at '{authority}', which is not this server; if it is, start the server with --design-host {authority}, and \
+                         with --deckhand if it is a Deckhand whose designs this server is to compare with its own"
+                    ));
+                }
             }
             path
         }
     };
-    revision(path).map(Meaning::Revision).ok_or_else(|| {
-        "does not name the documents of a revision: its path should be /api/v1.0/revisions/NUMBER/rendered-documents"
-            .to_owned()
+    let Some(number) = revision(path) else {
+        return Err(
+            "does not name the documents of a revision: its path should be /api/v1.0/revisions/NUMBER/rendered-documents"
+                .to_owned(),
+        );
+    };
+    Ok(match other {
+        Some(other) => Meaning::Elsewhere(other, number),
+        None => Meaning::Revision(number),
     })
 }
 
@@ -107,8 +137,17 @@ fn revision(path: &str) -> Option<u64> {
     (digits && DESIGNS.contains(&design)).then(|| number.parse().ok())?
 }
 
-/// Refuses a reference that does not mean what is applied.
-pub(super) fn check(reference: &str, own: &OwnNames<'_>, committed: u64) -> Result<(), String> {
+/// What is left to do about a reference.
+#[derive(Clone, Copy, Debug)]
+enum Verdict<'a> {
+    /// It means what is applied.
+    Fits,
+    /// That has to be seen.
+    Fetch(&'a OtherDeckhand, u64),
+}
+
+/// Refuses a reference that does not mean what is applied, as far as its text says so.
+fn judge<'a>(reference: &str, own: &OwnNames<'a>, committed: u64) -> Result<Verdict<'a>, String> {
     let refuse = |problem: String| {
         format!(
             "design_ref '{reference}' {problem}. Labels come from the committed revision: \
@@ -119,7 +158,72 @@ pub(super) fn check(reference: &str, own: &OwnNames<'_>, committed: u64) -> Resu
         Meaning::Revision(named) if named != committed => Err(refuse(format!(
             "names revision {named}, and revision {committed} is committed"
         ))),
-        Meaning::Revision(_) | Meaning::Name => Ok(()),
+        Meaning::Revision(_) | Meaning::Name => Ok(Verdict::Fits),
+        Meaning::Elsewhere(other, revision) => Ok(Verdict::Fetch(other, revision)),
+    }
+}
+
+/// Refuses a reference that does not mean what is applied.
+pub(super) async fn check(
+    state: &ApiState,
+    headers: &HeaderMap,
+    family: Family,
+    reference: &str,
+    committed: u64,
+) -> Result<(), Problem> {
+    let own = OwnNames::new(headers, &state.design_hosts, &state.deckhands);
+    let wrong = |problem: String| refusal(family, StatusCode::BAD_REQUEST, TITLE, problem);
+    match judge(reference, &own, committed).map_err(wrong)? {
+        Verdict::Fits => Ok(()),
+        Verdict::Fetch(other, revision) => {
+            let text = other.design(family, revision, token(state, headers)).await?;
+            elsewhere::compare(state, family, committed, text, other.authority()).await
+        }
+    }
+}
+
+/// A design that somebody wants to be validated.
+#[derive(Debug)]
+pub(super) enum Design {
+    /// A revision of this server.
+    Revision(u64),
+    /// Rendered documents of another Deckhand.
+    Text(String),
+}
+
+/// The design that an address means, whether it is committed or not.
+pub(super) async fn find(state: &ApiState, headers: &HeaderMap, family: Family, href: &str) -> Result<Design, Problem> {
+    let own = OwnNames::new(headers, &state.design_hosts, &state.deckhands);
+    let wrong = |problem: &str| {
+        refusal(
+            family,
+            StatusCode::BAD_REQUEST,
+            TITLE,
+            format!("href '{href}' {problem}"),
+        )
+    };
+    match meaning(href, &own).map_err(|problem| wrong(&problem))? {
+        Meaning::Revision(revision) => Ok(Design::Revision(revision)),
+        Meaning::Elsewhere(other, revision) => {
+            let text = other.design(family, revision, token(state, headers)).await?;
+            Ok(Design::Text(text))
+        }
+        Meaning::Name => Err(wrong("is not the address of a revision's documents")),
+    }
+}
+
+/// The token that another Deckhand may see: one of a Keystone, which both ask. Tokens of other kinds stay here.
+fn token(state: &ApiState, headers: &HeaderMap) -> Option<String> {
+    match state.auth {
+        Auth::Keystone(_) => auth::token(headers).map(str::to_owned),
+        Auth::None | Auth::Tokens(_) | Auth::Kubernetes(_) => None,
+    }
+}
+
+fn refusal(family: Family, status: StatusCode, title: &'static str, message: String) -> Problem {
+    match family {
+        Family::Drydock => Problem::drydock(status, message),
+        _ => Problem::shipyard(status, title, message),
     }
 }
 
@@ -138,7 +242,9 @@ mod tests {
             "deckhand-int.ucp.svc.cluster.local:9000".to_owned(),
             "docs.example".to_owned(),
         ];
-        let own = OwnNames::new(&headers, &configured);
+        let unused: FetchDesign = std::sync::Arc::new(|_, _| Box::pin(async { Err("nobody fetches here".into()) }));
+        let others = [OtherDeckhand::new("http", "deckhand.other.example:9000", unused)];
+        let own = OwnNames::new(&headers, &configured, &others);
         for reference in [
             "deckhand+http://berth.example:8080/api/v1.0/revisions/3/rendered-documents",
             "DECKHAND+HTTPS://BERTH.example:8080/api/v1.0/revisions/3/rendered-documents",
@@ -150,7 +256,15 @@ mod tests {
             "<deckhand_uri>",
             "site",
         ] {
-            assert_eq!(check(reference, &own, 3), Ok(()), "{reference}");
+            let verdict = judge(reference, &own, 3);
+            assert!(matches!(verdict, Ok(Verdict::Fits)), "{reference}: {verdict:?}");
+        }
+        for reference in [
+            "deckhand+http://deckhand.other.example:9000/api/v1.0/revisions/7/rendered-documents",
+            "HTTP://deckhand.OTHER.example:9000/revisions/7/documents",
+        ] {
+            let verdict = judge(reference, &own, 3);
+            assert!(matches!(verdict, Ok(Verdict::Fetch(_, 7))), "{reference}: {verdict:?}");
         }
         for (reference, problem) in [
             (
@@ -200,8 +314,24 @@ mod tests {
                 "names revision 4, and revision 3 is committed",
             ),
             ("/etc/passwd", "does not name the documents of a revision"),
+            (
+                "deckhand+https://deckhand.other.example:9000/api/v1.0/revisions/3/rendered-documents",
+                "is at 'deckhand.other.example:9000', which is not this server",
+            ),
+            (
+                "http://deckhand.other.example/api/v1.0/revisions/3/rendered-documents",
+                "is at 'deckhand.other.example', which is not this server",
+            ),
+            (
+                "http://x@deckhand.other.example:9000/api/v1.0/revisions/3/rendered-documents",
+                "is at 'x@deckhand.other.example:9000', which is not this server",
+            ),
+            (
+                "http://deckhand.other.example:9000/api/v1.0/revisions/3/rendered-documents/../../tags",
+                "does not name the documents of a revision",
+            ),
         ] {
-            let refused = check(reference, &own, 3).unwrap_err();
+            let refused = judge(reference, &own, 3).unwrap_err();
             assert!(refused.contains(problem), "{reference}: {refused}");
         }
     }

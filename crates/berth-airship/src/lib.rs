@@ -40,6 +40,7 @@ use tower::ServiceExt as _;
 
 pub use self::{
     auth::{AskKeystone, Auth, ClusterAccess, KeystoneAccess, KeystoneAnswer, RolePolicy},
+    design::{FetchDesign, OtherDeckhand},
     state::{ApiLimits, ApiState, IdSource},
 };
 use self::{

@@ -10,7 +10,7 @@ use berth_tokens::Limiter;
 use berth_workflow::Workflow;
 use tokio_util::sync::CancellationToken;
 
-use super::auth::Auth;
+use super::{auth::Auth, design::OtherDeckhand};
 
 /// Makes names that nobody else has: of requests, and of those who hold a lock.
 pub type IdSource = Arc<dyn Fn() -> String + Send + Sync>;
@@ -63,6 +63,8 @@ pub struct ApiState {
     pub(super) relabelling: Relabelling,
     /// Names of this server in references to designs, beside the one that a request was sent to.
     pub(super) design_hosts: Arc<[String]>,
+    /// Deckhands from which designs are fetched when a reference names them.
+    pub(super) deckhands: Arc<[OtherDeckhand]>,
     /// Streams end when this is cancelled.
     pub(super) ending: CancellationToken,
     clock: Clock,
@@ -86,6 +88,7 @@ impl ApiState {
             limits: ApiLimits::default(),
             relabelling: Relabelling::Nowhere,
             design_hosts: Arc::default(),
+            deckhands: Arc::default(),
             ending: CancellationToken::new(),
             clock,
             ids,
@@ -103,6 +106,13 @@ impl ApiState {
     #[must_use]
     pub fn with_design_hosts(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.design_hosts = names.into_iter().collect();
+        self
+    }
+
+    /// The same with other Deckhands, whose designs are fetched when a reference names them.
+    #[must_use]
+    pub fn with_deckhands(mut self, deckhands: impl IntoIterator<Item = OtherDeckhand>) -> Self {
+        self.deckhands = deckhands.into_iter().collect();
         self
     }
 

@@ -28,7 +28,7 @@ use super::{
     actions::{MASS_REMOVAL, STRATEGY},
     auth::{Caller, rules},
     body::{JsonBody, JsonReply, Parameters},
-    design::{self, Meaning, OwnNames},
+    design::{self, Design},
     endpoint::{Endpoint, Family, Kind, json, parameter, reply},
     problem::Problem,
     state::ApiState,
@@ -63,7 +63,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .needs(&rules::CREATE_TASK)
             .says(
                 "Relabels the nodes that a filter selects",
-                "The labels are those of the committed revision; a design_ref that names another one is refused. Without a \
+                "The labels are those of the committed revision; a design_ref that means anything else is refused. Without a \
                  filter all nodes are meant. A filter that is not well formed is refused with the place of every mistake.",
             )
             .takes(const { &[STRATEGY, MASS_REMOVAL] })
@@ -119,7 +119,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         .needs(&rules::VALIDATE_DESIGN)
         .says(
             "Validates a design, as Shipyard asks Drydock, Promenade and Armada for it at a commit",
-            "The design is a revision of this server. The answer has status 400 when something is wrong with it.",
+            "The design is a revision of this server, or of a Deckhand that it is configured with. The answer has status 400 when \
+             something is wrong with it.",
         )
         .reads(json::<DesignReference>())
         .answers(
@@ -171,7 +172,8 @@ async fn create(
     request.strategy = strategy(&parameters, DRYDOCK)?;
     request.allow_mass_removal = truth(&parameters, "allow-mass-removal")?;
     let workflow = state.workflow(DRYDOCK)?;
-    check_design(&state, &headers, design_ref, &*committed(&state).await?)?;
+    let committed = committed(&state).await?.revision;
+    design::check(&state, &headers, DRYDOCK, design_ref, committed).await?;
     let submitter = state.submitter(&caller, &headers)?;
     let task = workflow.create_task(&request, &submitter).await;
     let task = task.map_err(|error| refused(DRYDOCK, &error))?;
@@ -224,12 +226,6 @@ fn request(body: &Value, design_ref: &str) -> Result<TaskRequest, Problem> {
 async fn committed(state: &ApiState) -> Result<std::sync::Arc<SiteSnapshot>, Problem> {
     let site = state.workflow(DRYDOCK)?.committed_site().await;
     site.map_err(|error| refused(DRYDOCK, &error))
-}
-
-/// Refuses a reference that does not mean what is applied.
-fn check_design(state: &ApiState, headers: &HeaderMap, design_ref: &str, site: &SiteSnapshot) -> Result<(), Problem> {
-    let own = OwnNames::new(headers, &state.design_hosts);
-    design::check(design_ref, &own, site.revision).map_err(bad_request)
 }
 
 /// A task with everything that its nodes add to it.
@@ -364,7 +360,8 @@ async fn select(
     let design_ref = design_ref.ok_or_else(|| bad_request("Missing input required value: design_ref"))?;
     let request = request(&body, design_ref)?;
     let workflow = state.workflow(DRYDOCK)?;
-    check_design(&state, &headers, design_ref, &*committed(&state).await?)?;
+    let committed = committed(&state).await?.revision;
+    design::check(&state, &headers, DRYDOCK, design_ref, committed).await?;
     let names = workflow
         .filtered(&request)
         .await
@@ -380,14 +377,10 @@ async fn validate_design(
     let body = body.drydock()?;
     let href = body.get("href").and_then(Value::as_str).filter(|href| !href.is_empty());
     let href = href.ok_or_else(|| bad_request("The \"href\" key must be provided in the request body."))?;
-    let own = OwnNames::new(&headers, &state.design_hosts);
-    let meaning = design::meaning(href, &own).map_err(|problem| bad_request(format!("href '{href}' {problem}")))?;
-    let Meaning::Revision(revision) = meaning else {
-        return Err(bad_request(format!(
-            "href '{href}' is not the address of a revision's documents"
-        )));
+    let found = match design::find(&state, &headers, DRYDOCK, href).await? {
+        Design::Revision(revision) => state.configdocs.validate(revision).await,
+        Design::Text(text) => state.configdocs.validate_design(text).await,
     };
-    let found = state.configdocs.validate(revision).await;
     let found = found.map_err(|error| Problem::drydock(StatusCode::BAD_REQUEST, error.to_string()))?;
     let errors = found.iter().filter(|message| message.error).count();
     let (status, word, message) = if errors == 0 {

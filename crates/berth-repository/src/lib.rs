@@ -14,6 +14,7 @@
 
 mod body;
 mod configdocs;
+mod designs;
 mod error;
 mod filed;
 mod repository;
@@ -29,6 +30,7 @@ pub use body::{BodyError, read_documents, read_object, read_values};
 pub use configdocs::{
     BufferMode, CommitOptions, Commitment, Configdocs, ConfigdocsError, LOCK_NAME, LOCK_SECONDS, LoadOptions, Loaded,
 };
+pub use designs::{DesignDifference, DifferenceKind};
 pub use error::Error;
 pub use filed::{FiledDocument, Secrets};
 pub use repository::{Put, Repository, RevisionKey};

@@ -16,7 +16,7 @@ use crate::{
     PREFIX,
     auth::{Caller, rules},
     body::{JsonBody, JsonReply, Parameters},
-    design::{self, OwnNames},
+    design,
     problem::Problem,
     state::ApiState,
     workflow::{execution_date, node_outcome, python_time, refused, strategy, strategy_word},
@@ -57,10 +57,7 @@ pub(super) async fn create(
     if let Some(design_ref) = &request.design_ref {
         let site = workflow.committed_site().await;
         let site = site.map_err(|error| refused(SHIPYARD, &error))?;
-        let own = OwnNames::new(&headers, &state.design_hosts);
-        let checked = design::check(design_ref, &own, site.revision);
-        checked
-            .map_err(|problem| Problem::shipyard(StatusCode::BAD_REQUEST, "Invalid design_ref parameter", problem))?;
+        design::check(&state, &headers, SHIPYARD, design_ref, site.revision).await?;
     }
     if dry_run {
         let would_do = workflow.preview_action(&request).await;

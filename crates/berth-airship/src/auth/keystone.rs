@@ -158,7 +158,8 @@ mod tests {
 
     use super::*;
 
-    /// Keystone's answer about a token, as Keystone 30 gives it.
+    /// The answer of Keystone 30.0.0 about a token that asks about itself, without the catalogue. A token without a scope has neither
+    /// `project` nor `roles`.
     fn recorded(roles: &[&str]) -> Value {
         let roles: Vec<Value> = roles
             .iter()
@@ -173,7 +174,6 @@ mod tests {
             "project": {"domain": {"id": "default", "name": "Default"}, "id": "9a2c", "name": "service"},
             "is_domain": false,
             "roles": roles,
-            "catalog": [],
         }})
     }
 
@@ -245,6 +245,13 @@ mod tests {
             gone.review("t", 0, false).await,
             Err(KeystoneError::Unreachable(_))
         ));
+        let mut unscoped = recorded(&[]);
+        for key in ["project", "is_domain", "roles"] {
+            unscoped["token"].as_object_mut().unwrap().remove(key);
+        }
+        let (without, _) = access(move |_| Ok(Some(unscoped.clone())));
+        let nobody = without.review("t", at("2026-11-18T07:10:00Z"), false).await;
+        assert_eq!(nobody.unwrap().unwrap().role, None);
         let (odd, _) = access(|_| Ok(Some(json!({"token": {"roles": [{"name": "admin"}]}}))));
         assert!(matches!(
             odd.review("t", 0, false).await,

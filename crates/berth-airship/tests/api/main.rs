@@ -13,6 +13,8 @@ mod deckhand;
 #[cfg(test)]
 mod description;
 #[cfg(test)]
+mod designs;
+#[cfg(test)]
 mod errors;
 #[cfg(test)]
 mod events;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use berth_airship::{Api, ApiState, Auth};
+use berth_airship::{Api, ApiState, Auth, OtherDeckhand};
 use berth_clock::Clock;
 use berth_listen::{ListenOptions, Server};
 use berth_repository::{Configdocs, Repository, SiteRules};
@@ -122,6 +122,16 @@ impl Relabelling {
 
     /// With nodes in the cluster and nothing else.
     pub(crate) async fn empty(on: On, auth: Auth, options: WorkflowOptions) -> Option<Self> {
+        Self::beside(on, auth, options, Vec::new()).await
+    }
+
+    /// The same, configured with other Deckhands.
+    pub(crate) async fn beside(
+        on: On,
+        auth: Auth,
+        options: WorkflowOptions,
+        deckhands: Vec<OtherDeckhand>,
+    ) -> Option<Self> {
         let cluster = Cluster::new(ClusterOptions::new(Clock::system(), 1));
         let cluster = ApiServer::start(cluster, "127.0.0.1:0".parse().unwrap()).await.unwrap();
         let client = Client::try_from(kube::Config::new(cluster.url().parse().unwrap())).unwrap();
@@ -149,6 +159,7 @@ impl Relabelling {
         let next = move || format!("request-{}", number.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
         let state = ApiState::new(repository, rules, auth, clock, Arc::new(next))
             .with_workflow(Arc::clone(&workflow))
+            .with_deckhands(deckhands)
             .ending_with(stop.clone());
         let listen = ListenOptions {
             plain: Some("127.0.0.1:0".parse().unwrap()),

@@ -84,6 +84,17 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "HOST[:PORT]", requires = "listen")]
     pub(crate) design_host: Vec<String>,
 
+    /// Address of another Deckhand whose designs tasks may name; can be repeated
+    ///
+    /// A `design_ref` to it is fetched, and taken if its Drydock documents are those of the committed revision here. Without this
+    /// option nothing is fetched. With --auth keystone the caller's token is sent along.
+    #[arg(long, value_name = "URL", requires = "listen")]
+    pub(crate) deckhand: Vec<String>,
+
+    /// Certificates of the authorities that sign for those Deckhands, in PEM; those of the system unless given
+    #[arg(long, value_name = "FILE", requires = "deckhand")]
+    pub(crate) deckhand_ca: Option<PathBuf>,
+
     /// Serve documents alone, even where a cluster could be found
     #[arg(long, requires = "listen", conflicts_with_all = ["cluster_kubeconfig", "cluster_context"])]
     pub(crate) no_cluster: bool,

@@ -1,6 +1,8 @@
 //! `berth serve`: the API, and the Ignition server beside it.
 
+mod deckhand;
 mod keystone;
+mod outside;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -78,6 +80,7 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
             let stop = CancellationToken::new();
             let state = ApiState::new(Arc::clone(&repository), Arc::clone(&rules), auth, clock.clone(), ids())
                 .with_design_hosts(args.design_host.iter().cloned())
+                .with_deckhands(deckhand::others(&args.deckhand, args.deckhand_ca.as_deref())?)
                 .ending_with(stop.clone());
             let engine = cluster.as_ref().ok().map(|client| {
                 let options = engine_options(&args.relabelling, address, clock);

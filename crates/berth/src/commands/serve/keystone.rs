@@ -3,21 +3,20 @@
 use std::{path::Path, sync::Arc};
 
 use berth_airship::{AskKeystone, KeystoneAnswer};
-use reqwest::{Certificate, Client, StatusCode, Url, header::HeaderValue};
+use reqwest::{Client, StatusCode, Url, header::HeaderValue};
 
+use super::outside;
 use crate::failure::Failure;
+
+/// Keystone's answer about a token without its catalogue has about a thousand bytes, and some more for each role.
+const LIMIT: usize = 1 << 20;
 
 /// Reads the address of a Keystone, as clients have it in `OS_AUTH_URL`: with or without its version.
 pub(super) fn address(text: &str) -> Result<Url, Failure> {
-    let wrong = |message: String| Failure::Argument {
-        message,
-        hint: Some("write it as clients have it in OS_AUTH_URL, such as https://keystone.example/v3".to_owned()),
-    };
-    let url = Url::parse(text).map_err(|error| wrong(format!("`{text}` is not an address: {error}")))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(wrong(format!("`{text}` is not an address of a web server")));
-    }
-    Ok(url)
+    outside::address(
+        text,
+        "write it as clients have it in OS_AUTH_URL, such as https://keystone.example/v3",
+    )
 }
 
 /// Where tokens are validated.
@@ -33,17 +32,7 @@ fn tokens_url(keystone: &Url) -> Url {
 
 /// Asks the Keystone of an address. A token may ask about itself, so that Berth needs no account of its own.
 pub(super) fn ask(keystone: &Url, ca: Option<&Path>) -> Result<AskKeystone, Failure> {
-    let unusable = |message: String| Failure::Argument { message, hint: None };
-    let mut client = Client::builder().redirect(reqwest::redirect::Policy::none());
-    if let Some(path) = ca {
-        let pem = std::fs::read(path).map_err(|error| unusable(format!("{}: {error}", path.display())))?;
-        let certificates = Certificate::from_pem_bundle(&pem);
-        let certificates = certificates.map_err(|error| unusable(format!("{}: {error}", path.display())))?;
-        client = certificates
-            .into_iter()
-            .fold(client, reqwest::ClientBuilder::add_root_certificate);
-    }
-    let client = client.build().map_err(|error| unusable(error.to_string()))?;
+    let client = outside::client(ca)?;
     let url = tokens_url(keystone);
     Ok(Arc::new(move |token| {
         let (client, url) = (client.clone(), url.clone());
@@ -63,11 +52,16 @@ async fn validate(client: &Client, url: Url, token: &str) -> KeystoneAnswer {
     let response = request.send().await?;
     match response.status() {
         StatusCode::OK => {
-            let body = response.bytes().await?;
+            let body = outside::body(response, LIMIT).await?;
             Ok(Some(serde_json::from_slice(&body)?))
         }
-        // A token that is not known may not ask, and there is nothing to be found.
-        StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND => Ok(None),
+        // A token that is not known may not ask. Nothing is to be found only where no Keystone is.
+        StatusCode::UNAUTHORIZED => Ok(None),
+        StatusCode::NOT_FOUND => Err(format!(
+            "it answers with {}; is it the address of a Keystone?",
+            StatusCode::NOT_FOUND
+        )
+        .into()),
         status => Err(format!("it answers with {status}").into()),
     }
 }
