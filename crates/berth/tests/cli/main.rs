@@ -27,6 +27,8 @@ mod in_cluster;
 mod iso;
 #[cfg(test)]
 mod judge;
+#[cfg(test)]
+mod keystone;
 // Images as the tests of berth-iso make them.
 #[cfg(test)]
 #[path = "../../../berth-iso/tests/it/image.rs"]
