@@ -3,6 +3,7 @@
 //! The three forms (raw objects, `ClusterInstance`, `SiteConfig`) are read into one model of clusters, hosts and extra manifests,
 //! with the place of every statement; each rule is then written once.
 
+mod access;
 mod changes;
 mod clusters;
 mod fields;
@@ -19,6 +20,7 @@ mod placement;
 mod platform;
 mod references;
 mod schema;
+mod site_configs;
 mod validations;
 
 use std::collections::BTreeMap;
@@ -118,6 +120,8 @@ fn check_set(
     for document in hub.documents {
         fields::check(document, &mut findings);
         schema::check(document, &mut findings);
+        site_configs::check(document, &mut findings);
+        access::check(document, &mut findings);
     }
     references::check(&hub, &mut findings);
     metal::check(&hub, &mut findings);

@@ -140,7 +140,10 @@ impl Converted {
             out.insert("installConfigOverrides".to_owned(), overrides.to_json());
         }
         if let Some(labels) = cluster.get("clusterLabels") {
-            out.insert("extraLabels".to_owned(), json!({"ManagedCluster": labels.to_json()}));
+            out.insert(
+                "extraLabels".to_owned(),
+                json!({"ManagedCluster": texts(labels.to_json())}),
+            );
         }
         extras(cluster, &mut out);
         self.lost(name, cluster);
@@ -183,6 +186,9 @@ impl Converted {
         let name = node.get("hostName").and_then(Node::as_str).unwrap_or_default();
         let mut out = Map::new();
         copy(node, NODE_AS_THEY_ARE, &mut out);
+        if let Some(labels) = out.get_mut("nodeLabels") {
+            *labels = texts(labels.take());
+        }
         out.entry("role").or_insert_with(|| json!("master"));
         // A SiteConfig inspects by default; a ClusterInstance asks for an empty text to do so.
         out.entry("ironicInspect").or_insert_with(|| json!(""));
@@ -226,10 +232,21 @@ fn copy(from: &Node, fields: &[&str], to: &mut Map<String, Value>) {
     }
 }
 
+/// Values as the generator of `SiteConfig`s reads them where it wants texts: every scalar is one, and nothing is an empty one. The hub
+/// takes texts alone.
+pub(crate) fn texts(value: Value) -> Value {
+    match value {
+        Value::Null => json!(""),
+        Value::Bool(_) | Value::Number(_) => Value::String(value.to_string()),
+        Value::Object(map) => Value::Object(map.into_iter().map(|(key, value)| (key, texts(value))).collect()),
+        other => other,
+    }
+}
+
 /// Annotations and suppressed kinds, which have other names.
 fn extras(from: &Node, to: &mut Map<String, Value>) {
     if let Some(annotations) = from.at(&["crAnnotations", "add"]) {
-        to.insert("extraAnnotations".to_owned(), annotations.to_json());
+        to.insert("extraAnnotations".to_owned(), texts(annotations.to_json()));
     }
     if let Some(kinds) = from.get("crSuppression") {
         to.insert("suppressedManifests".to_owned(), kinds.to_json());

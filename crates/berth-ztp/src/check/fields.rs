@@ -1,6 +1,6 @@
 //! Fields that a kind does not have: the API server silently drops them.
 
-use berth_documents::{Document, Node};
+use berth_documents::{Document, Key, Node};
 
 use super::Findings;
 use crate::lints;
@@ -232,21 +232,31 @@ pub(super) fn check(document: &Document, findings: &mut Findings) {
 
 fn unknown(kind: &str, place: &str, node: &Node, fields: &[&'static str], findings: &mut Findings) {
     for (key, _) in node.as_map().into_iter().flatten() {
-        if fields.contains(&key.as_str()) {
-            continue;
+        if !fields.contains(&key.as_str()) {
+            unknown_field(kind, &format!("spec.{place}"), key, fields, findings);
         }
-        let close = berth_site::close_matches(key.as_str(), fields.iter().copied());
-        let help = close
-            .first()
-            .map_or_else(|| "remove it".to_owned(), |close| format!("did you mean `{close}`?"));
-        findings.add_with_help(
-            &lints::FIELD,
-            key.span,
-            format!(
-                "`spec.{place}{}` is not a field of kind {kind}: the API server drops it",
-                key.as_str()
-            ),
-            &help,
-        );
     }
+}
+
+/// A field that is not one of those that the kind has there.
+pub(super) fn unknown_field(kind: &str, place: &str, key: &Key, fields: &[&'static str], findings: &mut Findings) {
+    let close = berth_site::close_matches(key.as_str(), fields.iter().copied());
+    let help = close
+        .first()
+        .map_or_else(|| "remove it".to_owned(), |close| format!("did you mean `{close}`?"));
+    // A SiteConfig is read by a generator and never reaches an API server.
+    let who = if kind == "SiteConfig" {
+        "the generator"
+    } else {
+        "the API server"
+    };
+    findings.add_with_help(
+        &lints::FIELD,
+        key.span,
+        format!(
+            "`{place}{}` is not a field of kind {kind}: {who} drops it",
+            key.as_str()
+        ),
+        &help,
+    );
 }

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     lints,
     rules::{ANNOTATIONS_LIMIT, hostname_problem, label_problem},
+    site_config::texts,
 };
 
 pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findings) {
@@ -116,7 +117,12 @@ fn same_card(hub: &Hub<'_>, findings: &mut Findings) {
 
 fn labels(host: &HostView<'_>, options: &CheckOptions, findings: &mut Findings) {
     for (key, value) in &host.labels {
-        let problem = match value.as_str() {
+        // The generator of SiteConfigs makes texts of scalars.
+        let read = match host.kind {
+            Kind::SiteConfig => texts(value.to_json()),
+            Kind::Raw | Kind::Instance => value.to_json(),
+        };
+        let problem = match read.as_str() {
             Some(text) => label_problem(key.text, Some(text)),
             None => Some(format!("its value is {} and not a text", value.type_name())),
         };

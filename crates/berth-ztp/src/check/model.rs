@@ -375,7 +375,8 @@ impl<'a> Hub<'a> {
                 .or_else(|| text_at(spec, &["clusterImageSetNameRef"]))
                 .and_then(|text| release_in(text.text));
             cluster.base_domain = text_at(spec, &["baseDomain"]).map(|text| text.text);
-            cluster.is_single = is_single(entry);
+            // The generator counts no workers there, so that a single node can get some later.
+            cluster.is_single = masters(entry) == 1;
             cluster.settle();
             let name = cluster.name;
             self.clusters.push(cluster);
@@ -438,7 +439,14 @@ const DEFAULT_TEMPLATES: &str = "ai-cluster-templates-v1";
 /// Whether a list of nodes has one of the control plane and no other.
 fn is_single(spec: &Node) -> bool {
     let nodes = spec.get("nodes").and_then(Node::as_seq).unwrap_or_default();
-    matches!(nodes, [only] if text_at(only, &["role"]).is_none_or(|role| role.text == "master"))
+    nodes.len() == 1 && masters(spec) == 1
+}
+
+/// How many nodes of a list are of the control plane; one without a role is.
+pub(super) fn masters(spec: &Node) -> usize {
+    let nodes = spec.get("nodes").and_then(Node::as_seq).unwrap_or_default();
+    let is_master = |node: &&Node| text_at(node, &["role"]).is_none_or(|role| matches!(role.text, "" | "master"));
+    nodes.iter().filter(is_master).count()
 }
 
 /// What all three forms write alike. `span` is filled in by the caller.

@@ -13,6 +13,7 @@ const TABLES: &[&str] = &[
     "assisted-service",
     "metal3",
     "siteconfig",
+    "siteconfig-generator",
     "ingress-operator",
     "ovn-kubernetes",
 ];

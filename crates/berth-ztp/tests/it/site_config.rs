@@ -59,3 +59,26 @@ fn a_bad_override_is_found_where_it_is() {
         Some(27)
     );
 }
+
+/// The generator of `SiteConfig`s makes texts of scalars, and the hub takes nothing else.
+#[test]
+fn labels_become_texts() {
+    let file = FILE.replace(
+        "nodeLabels: {telco.example/site: smyrna}",
+        "nodeLabels: {telco.example/site: smyrna, telco.example/remote: true, telco.example/row: 7, role/du: }",
+    );
+    let file = file.replace("clusterLabels: {group: du}", "clusterLabels: {group: du, wave: 2}");
+    let (_, documents) = documents(&[("siteconfig.yaml".to_owned(), file)]);
+    let converted = convert(&documents);
+    let spec = &converted.manifests.last().unwrap().object["spec"];
+    assert_eq!(
+        spec["nodes"][1]["nodeLabels"],
+        serde_json::json!({
+            "telco.example/site": "smyrna", "telco.example/remote": "true", "telco.example/row": "7", "role/du": "",
+        })
+    );
+    assert_eq!(
+        spec["extraLabels"]["ManagedCluster"],
+        serde_json::json!({"group": "du", "wave": "2"})
+    );
+}
