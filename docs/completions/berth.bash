@@ -6633,7 +6633,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__serve)
-            opts="-f -h --listen --plain-http --auth --keystone-role --keystone-ca --design-host --no-cluster --strategy --protect --no-site-action-needed --all-or-nothing --deployment-configuration --any-filter-label --concurrency --lease-duration --identity --admission-listen --admission-cert --admission-key --admission-client-ca --database --database-file --sealing-key-file --sealing-key --site --filename --from-cluster --cluster-kubeconfig --cluster-context --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --kubelet-ca --announce-to --max-connections --max-connections-per-address --max-streams --max-body-memory --log-format --log-level --flavour --help"
+            opts="-f -h --listen --plain-http --auth --keystone-role --keystone-ca --design-host --deckhand --deckhand-ca --no-cluster --strategy --protect --no-site-action-needed --all-or-nothing --deployment-configuration --any-filter-label --concurrency --lease-duration --identity --admission-listen --admission-cert --admission-key --admission-client-ca --database --database-file --sealing-key-file --sealing-key --site --filename --from-cluster --cluster-kubeconfig --cluster-context --ignition-listen --tls-cert --tls-key --plain-listen --tokens --allow-anonymous --os-image-url --kubeconfig --kubelet-ca --announce-to --max-connections --max-connections-per-address --max-streams --max-body-memory --log-format --log-level --flavour --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6656,6 +6656,14 @@ _berth() {
                     return 0
                     ;;
                 --design-host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deckhand)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deckhand-ca)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

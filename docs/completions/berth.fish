@@ -994,6 +994,8 @@ complete -c berth -n "__fish_berth_using_subcommand serve" -l auth -d 'How calle
 complete -c berth -n "__fish_berth_using_subcommand serve" -l keystone-role -d 'What a role of Keystone may do here: viewer, operator or admin; can be repeated' -r
 complete -c berth -n "__fish_berth_using_subcommand serve" -l keystone-ca -d 'Certificates of the authorities that sign for Keystone, in PEM; those of the system unless given' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l design-host -d 'Another name of this server in the design references of tasks, with or without a port; can be repeated' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l deckhand -d 'Address of another Deckhand whose designs tasks may name; can be repeated' -r
+complete -c berth -n "__fish_berth_using_subcommand serve" -l deckhand-ca -d 'Certificates of the authorities that sign for those Deckhands, in PEM; those of the system unless given' -r -F
 complete -c berth -n "__fish_berth_using_subcommand serve" -l strategy -d 'What happens to labels that are not declared, where a request does not say it' -r -f -a "mirror\t'They are removed, except those of protected domains'
 owned\t'Those that Berth has set are removed'
 promenade\t'What Promenade did: all are removed whose key has no kubernetes.io in it'"

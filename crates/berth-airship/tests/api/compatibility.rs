@@ -2,7 +2,9 @@
 
 use std::{fmt::Write as _, path::PathBuf};
 
+use berth_airship::Auth;
 use berth_repository::read_values;
+use berth_workflow::WorkflowOptions;
 use serde_json::Value;
 
 use crate::{
@@ -11,10 +13,76 @@ use crate::{
 };
 
 const TABLE: &str = include_str!("../compatibility/airship.yaml");
+const DOCUMENTS: &str = include_str!("../compatibility/documents.yaml");
+
+/// The policy that inputs are loaded with.
+const POLICY: &str = "\
+schema: deckhand/LayeringPolicy/v1
+metadata: {schema: metadata/Control/v1, name: layering-policy}
+data: {layerOrder: [global, type, site]}
+---
+";
+
+fn read(table: &str) -> Vec<Value> {
+    let table = read_values(table).unwrap().remove(0);
+    table.as_array().unwrap().clone()
+}
 
 fn rows() -> Vec<Value> {
-    let table = read_values(TABLE).unwrap().remove(0);
-    table.as_array().unwrap().clone()
+    read(TABLE)
+}
+
+fn list<'a>(row: &'a Value, key: &str) -> &'a [Value] {
+    row.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// What becomes of the documents of an input in an empty server: rendered for Deckhand, committed for Drydock.
+async fn load(server: &Relabelling, row: &Value, input: &Value) -> Reply {
+    let api = &server.api;
+    api.delete("revisions").await.expect(204);
+    let policy = if row.get("bare").is_some() { "" } else { POLICY };
+    let documents = format!("{policy}{}\n", text(input, "documents").unwrap());
+    if text(row, "service") == Some("Drydock") {
+        let loaded = api.post("configdocs/rows", &documents).await;
+        return match loaded.status {
+            201 => api.post("commitconfigdocs", "").await,
+            _ => loaded,
+        };
+    }
+    let put = api.put("rows", &documents).await;
+    match put.status {
+        200 => api.get("revisions/1/rendered-documents").await,
+        _ => put,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_rule_about_documents_holds() {
+    let server = Relabelling::empty(On::Sqlite, Auth::None, WorkflowOptions::default()).await;
+    let server = server.expect("SQLite is always there");
+    for row in read(DOCUMENTS) {
+        let rule = text(&row, "rule").unwrap();
+        for input in list(&row, "refused") {
+            let reply = load(&server, &row, input).await;
+            assert_eq!(
+                u64::from(reply.status),
+                input["answers"].as_u64().unwrap(),
+                "{rule} {}",
+                reply.body
+            );
+            let words = text(input, "says").unwrap_or_default();
+            assert!(reply.body.contains(words), "{rule} {}", reply.body);
+        }
+        assert!(!list(&row, "accepted").is_empty(), "{rule}");
+        for input in list(&row, "accepted") {
+            let reply = load(&server, &row, input).await.expect(200);
+            for (name, data) in input.get("renders").and_then(Value::as_object).into_iter().flatten() {
+                let documents = reply.documents();
+                let found = documents.iter().find(|it| it["metadata"]["name"] == name.as_str());
+                assert_eq!(found.map(|it| &it["data"]), Some(data), "{rule}");
+            }
+        }
+    }
 }
 
 fn text<'a>(row: &'a Value, key: &str) -> Option<&'a str> {
@@ -82,16 +150,20 @@ fn the_page_is_made_from_the_table() {
 }
 
 const INTRODUCTION: &str = "\
-<!-- Made from crates/berth-airship/tests/compatibility/airship.yaml by the test `the_page_is_made_from_the_table`; do not edit. -->
+<!-- Made from the tables in crates/berth-airship/tests/compatibility/ by the test `the_page_is_made_from_the_table`; do not edit. -->
 
 # Compatibility with Airship
 
 Berth serves the parts of Deckhand, Shipyard, Drydock and Promenade that have to do with documents, nodes and labels. Every row below
-is a request that the tests send to a server. A row that is refused has a request beside it that must pass.
+is a request that the tests send to a server, or a rule about documents with inputs that the tests load into one. What is refused has
+something beside it that must pass.
 
 Documents in Airship's envelope follow Airship's rules: what Deckhand and Drydock take, Berth takes. Four sites in the shape of
 published ones commit without an error, render document by document as Deckhand renders them, and relabel with every label; they are in
 `crates/berth-airship/tests/sites/`. What only Kubernetes asks for, such as a legal label, is judged when a node uses it.
+
+Deckhand's functional suite and Shipyard's and Drydock's own clients work without changes, with a Keystone that tells who calls. The suite
+leaves its connections open: it needs `--max-connections-per-address`.
 
 Scalars without quotes mean what PyYAML takes them for in Airship's envelope, and what kubectl takes them for in Kubernetes' envelope.
 Both readers judge the same 5,000 texts in `crates/berth-documents/tests/dialects/`.
@@ -124,6 +196,10 @@ const ON_PURPOSE: &[(&str, &str)] = &[
         "Drydock needs `oob.credential`. One that is written in clear text is a warning, which stops no commit.",
     ),
     (
+        "Networks, storage and boot actions",
+        "Drydock validates them for the machines that it deploys. Berth carries the documents along and does not judge them.",
+    ),
+    (
         "Site actions",
         "Berth deploys nothing. A site action that another tool carried out is recorded with `berth site-action record`.",
     ),
@@ -131,11 +207,11 @@ const ON_PURPOSE: &[(&str, &str)] = &[
 
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
-    let rows = rows();
+    let (rows, documents) = (rows(), read(DOCUMENTS));
     for service in ["Deckhand", "Shipyard", "Drydock", "Promenade"] {
         writeln!(
             page,
-            "\n## {service}\n\n| rule | request | answer | passes |\n|---|---|---|---|"
+            "\n## {service}\n\nCalls:\n\n| rule | request | answer | passes |\n|---|---|---|---|"
         )
         .unwrap();
         for row in rows.iter().filter(|row| text(row, "service") == Some(service)) {
@@ -150,8 +226,32 @@ fn page() -> String {
             )
             .unwrap();
         }
+        let rules: Vec<&Value> = documents
+            .iter()
+            .filter(|row| text(row, "service") == Some(service))
+            .collect();
+        if !rules.is_empty() {
+            writeln!(
+                page,
+                "\nDocuments:\n\n| rule | inputs that are refused | inputs that are taken |\n|---|---|---|"
+            )
+            .unwrap();
+            for row in rules {
+                let (refused, accepted) = (list(row, "refused"), list(row, "accepted"));
+                let statuses: Vec<String> = refused.iter().map(|input| input["answers"].to_string()).collect();
+                let statuses = statuses.join(", ");
+                writeln!(
+                    page,
+                    "| {} | {statuses} | {} |",
+                    text(row, "rule").unwrap(),
+                    accepted.len()
+                )
+                .unwrap();
+            }
+        }
         let differs: Vec<&Value> = rows
             .iter()
+            .chain(&documents)
             .filter(|row| text(row, "service") == Some(service) && row.get("differs").is_some())
             .collect();
         if !differs.is_empty() {
