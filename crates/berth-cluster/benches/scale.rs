@@ -56,7 +56,7 @@ const MOVED_BESIDE: usize = 100;
 const NOISE: usize = 4;
 /// Writers of the controller, and of the bare client that it is compared with.
 const WRITERS: usize = 32;
-const MEMORY_LIMIT_MB: u64 = 400;
+const MEMORY_LIMIT_MB: u64 = 150;
 const RATE_LIMIT: f64 = 0.8;
 const STATUS_LIMIT: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_mins(30);
@@ -560,7 +560,7 @@ async fn measure(programs: Programs) {
     bench.report(
         "resident memory while adopting, now and at most",
         &format!("{now} / {most} MB"),
-        "400 MB",
+        &format!("{MEMORY_LIMIT_MB} MB"),
         most < MEMORY_LIMIT_MB,
     );
     drop(controller);
@@ -573,7 +573,7 @@ async fn measure(programs: Programs) {
     bench.report(
         "resident memory after a restart, now and at most",
         &format!("{now} / {most} MB"),
-        "400 MB",
+        &format!("{MEMORY_LIMIT_MB} MB"),
         most < MEMORY_LIMIT_MB,
     );
     for paused in [false, true] {

@@ -14,6 +14,7 @@
 mod engine;
 mod health;
 mod heartbeats;
+mod kept;
 mod machines;
 mod metrics;
 mod news;

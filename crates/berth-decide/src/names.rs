@@ -3,6 +3,9 @@
 pub use berth_pools::OS_ID;
 pub use berth_site::{OWNED_LABELS, POOL};
 
+/// Prefix of Berth's own labels and annotations.
+pub const PREFIX: &str = "berth.dev/";
+
 /// Who writes, as the API server records it.
 pub const FIELD_MANAGER: &str = "berth";
 
@@ -107,8 +110,6 @@ pub mod reason {
     pub const REMOVED_ON_PURPOSE: &str = "RemovedOnPurpose";
     /// The Node was created again.
     pub const RECREATED: &str = "Recreated";
-    /// A Berth was made for a Node that existed without.
-    pub const ADOPTED: &str = "Adopted";
     /// The place was given up.
     pub const RELEASED: &str = "Released";
     /// Another Berth reserves the same Node name.
@@ -141,6 +142,4 @@ pub mod reason {
     pub const DENIED: &str = "CertificateDenied";
     /// A kubelet claimed the labels of a pool that is not its place.
     pub const CLAIM_REFUSED: &str = "PoolClaimRefused";
-    /// The API server refused a write.
-    pub const WRITE_FAILED: &str = "WriteFailed";
 }

@@ -37,7 +37,7 @@ pub use self::{
     life::{Absence, MachineState, Pulse},
     pool::{Cause, Move, Pin, current_pool, first_of, is_in_place, pin, seniority},
     registration::KubeletRequest,
-    reserve::{Reservation, adopt, is_adoptable, is_by_documents, made_by, reserve},
+    reserve::{Reservation, Reserved, adopt, is_adoptable, is_by_documents, made_by, reserve},
 };
 
 /// What is known about one node when it is decided upon.

@@ -26,4 +26,4 @@ pub use nodes::{NodeChange, UPDATE_IN_PROGRESS, changes};
 pub use render::{Rendering, configuration, object, reconcilable, render};
 pub use settle::Settle;
 pub use status::{PoolNote, render_error, rollout, status};
-pub use view::{BerthView, ConfigView, MemberView, PoolView, RenderedView};
+pub use view::{ConfigView, MemberView, PoolView, RenderedView};

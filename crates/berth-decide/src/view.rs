@@ -72,7 +72,7 @@ impl From<Node> for NodeView {
         let info = status.node_info;
         let mac_address = metadata.annotations.as_ref().and_then(gateway_mac);
         let machine_objects = machine_objects(metadata.annotations.as_ref(), spec.provider_id.as_deref());
-        let kept = |key: &String| key.starts_with("berth.dev/") || key.starts_with(names::MACHINE_CONFIG_PREFIX);
+        let kept = |key: &String| key.starts_with(names::PREFIX) || key.starts_with(names::MACHINE_CONFIG_PREFIX);
         Self {
             name: metadata.name.unwrap_or_default(),
             uid: metadata.uid.unwrap_or_default(),

@@ -26,7 +26,7 @@ const GROUP: &str = "admissionregistration.k8s.io/v1";
 /// The pool that every OpenShift machine may be in: custom pools build on it, and nothing is gained by claiming it.
 pub(super) const BASE_POOL: &str = berth_pools::WORKER;
 /// What the annotations begin with that are not a kubelet's to write.
-pub(super) const ANNOTATIONS: &str = "berth.dev/";
+pub(super) const ANNOTATIONS: &str = names::PREFIX;
 
 /// So many labels, and so many annotations, a Node of a kubelet may have. Real ones have some dozens. Judging more of them
 /// would cost more than the API server allows, and then it would let the Node in unjudged.

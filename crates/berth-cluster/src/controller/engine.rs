@@ -36,6 +36,7 @@ use super::{
     Options, RETRIES,
     health::Health,
     heartbeats::Heartbeats,
+    kept::{KeptBerth, KeptNode, Text},
     metrics::Metrics,
     policies::Wanted,
     state::State,
@@ -44,7 +45,7 @@ use super::{
 };
 use crate::lease::Claim;
 use berth_decide::{
-    CertificateDecision, CertificateRequest, Definitions, Question, Reservation, adopt, is_adoptable, reserve,
+    CertificateDecision, CertificateRequest, Definitions, Question, Reservation, Reserved, adopt, is_adoptable, reserve,
 };
 use berth_resources::Phase;
 
@@ -100,7 +101,7 @@ pub(super) struct Engine {
     brake: BrakeState,
     /// Nodes that were in their places under the definitions of now. Should their labels say another pool, somebody changed
     /// them.
-    witnessed: HashSet<String>,
+    witnessed: HashSet<Text>,
     jobs: VecDeque<Job>,
     /// Statuses that may wait until no Node does.
     later: VecDeque<Job>,
@@ -308,7 +309,7 @@ impl Engine {
             return;
         };
         self.postponed.clear();
-        let existing: Vec<_> = self.state.berths.values().collect();
+        let existing: Vec<Reserved> = self.state.berths.by_seniority().map(KeptBerth::reserved).collect();
         let resolver = Resolver::new(&site, self.flavour());
         let reservations = reserve(&resolver, &existing, self.options.allow_mass_removal);
         self.foresee(&reservations);
@@ -319,15 +320,15 @@ impl Engine {
                     let Some(berth) = self.state.berths.get(&name) else {
                         continue;
                     };
-                    let berth = Box::new(berth.clone());
+                    let berth = Box::new(berth.berth());
                     (berth.node_name(), Work::Update { berth, spec })
                 }
                 Reservation::Delete { name } => {
                     let Some(berth) = self.state.berths.get(&name) else {
                         continue;
                     };
-                    let uid = berth.metadata.uid.clone();
-                    (berth.node_name(), Work::Delete { berth: name, uid })
+                    let uid = berth.berth().metadata.uid;
+                    (berth.node_name().to_string(), Work::Delete { berth: name, uid })
                 }
             };
             if self.busy.insert(node.clone()) {
@@ -356,8 +357,8 @@ impl Engine {
 
     /// A Node that nobody reserved gets a Berth of its own.
     fn adopt(&mut self, name: &str) {
-        let node = self.state.nodes.get(name).filter(|node| is_adoptable(node));
-        let Some(node) = node.filter(|_| self.options.adopt).cloned() else {
+        let node = self.state.nodes.get(name).filter(|_| self.options.adopt);
+        let Some(node) = node.map(KeptNode::view).filter(is_adoptable) else {
             return;
         };
         let declared = self.documents.as_ref().is_some_and(|site| {
@@ -409,7 +410,9 @@ impl Engine {
         for request in due {
             let name = request.name.clone();
             let verdict = match self.state.certificate(&name, now) {
-                Some(CertificateDecision::Approve { node, .. }) if !self.state.nodes.contains_key(&node) => continue,
+                Some(CertificateDecision::Approve { node, .. }) if !self.state.nodes.contains_key(node.as_str()) => {
+                    continue;
+                }
                 Some(CertificateDecision::Approve { node, token }) => Verdict::Approve { node, token },
                 Some(CertificateDecision::Deny { message }) => Verdict::Deny { message },
                 Some(CertificateDecision::Leave { why, .. }) => {
@@ -476,7 +479,10 @@ impl Engine {
             Key::Certificate(_) => self.denials.ended(&key),
             Key::Events => {}
         }
-        self.state.written(written.node, written.berth);
+        self.state.written(
+            written.node.map(KeptNode::from),
+            written.berth.as_ref().map(KeptBerth::from),
+        );
         if let Some(machine) = written.machine {
             self.state.machine_read(name, machine);
         }

@@ -23,7 +23,10 @@ use kube::{
 use tokio::sync::mpsc;
 use tracing::debug;
 
-use super::watches::{Beat, ClusterChange};
+use super::{
+    kept::{Text, text},
+    watches::{Beat, ClusterChange},
+};
 
 /// Where kubelets renew their Leases.
 const NAMESPACE: &str = "kube-node-lease";
@@ -40,11 +43,11 @@ pub(super) struct Heartbeats(Arc<Mutex<Heard>>);
 struct Heard {
     /// The Leases can be seen.
     visible: bool,
-    kubelets: HashMap<String, Last>,
+    kubelets: HashMap<Text, Last>,
     /// Kubelets that somebody waits for.
     awaited: HashSet<String>,
     /// Those whose Leases are gone, oldest first.
-    gone: VecDeque<String>,
+    gone: VecDeque<Text>,
 }
 
 #[derive(Clone, Debug)]
@@ -83,7 +86,7 @@ impl Heartbeats {
 
     /// Takes a Lease. Whether somebody waits to hear of its kubelet, and does.
     fn note(&self, lease: &Lease, now: Timestamp, listed: bool) -> bool {
-        let name = lease.name_any();
+        let name = text(&lease.name_any());
         let spec = lease.spec.as_ref();
         let renewed = spec.and_then(|spec| Some(spec.renew_time.as_ref()?.0));
         let lasts = spec.and_then(|spec| spec.lease_duration_seconds);
@@ -104,13 +107,13 @@ impl Heartbeats {
                 lasts,
                 is_gone: false,
             };
-            let awaited = heard.awaited.contains(&name);
+            let awaited = heard.awaited.contains(&*name);
             heard.kubelets.insert(name, last);
             is_news && awaited
         })
     }
 
-    fn gone(&self, name: String) {
+    fn gone(&self, name: Text) {
         self.with(|heard| {
             if let Some(last) = heard.kubelets.get_mut(&name) {
                 last.is_gone = true;
@@ -126,8 +129,8 @@ impl Heartbeats {
     }
 
     /// These are all that there are.
-    fn listed(&self, names: &HashSet<String>) {
-        let lacking: Vec<String> = self.with(|heard| {
+    fn listed(&self, names: &HashSet<Text>) {
+        let lacking: Vec<Text> = self.with(|heard| {
             heard.visible = true;
             let names = heard
                 .kubelets
@@ -151,19 +154,20 @@ impl Heartbeats {
 pub(super) async fn watch(client: Client, changes: mpsc::Sender<ClusterChange>, heartbeats: Heartbeats, clock: Clock) {
     let api: Api<Lease> = Api::namespaced(client, NAMESPACE);
     let mut stream = std::pin::pin!(watcher(api, watcher::Config::default()).default_backoff());
-    let mut owners: HashMap<String, String> = HashMap::new();
-    let mut names: HashSet<String> = HashSet::new();
+    let mut owners: HashMap<Text, Text> = HashMap::new();
+    let mut names: HashSet<Text> = HashSet::new();
     let mut looked = false;
     while let Some(event) = stream.next().await {
         let (lease, listed) = match event {
             Ok(Event::Apply(lease)) => (lease, false),
             Ok(Event::InitApply(lease)) => {
-                names.insert(lease.name_any());
+                names.insert(text(&lease.name_any()));
                 (lease, true)
             }
             Ok(Event::Delete(lease)) => {
-                owners.remove(&lease.name_any());
-                heartbeats.gone(lease.name_any());
+                let node = text(&lease.name_any());
+                owners.remove(&node);
+                heartbeats.gone(node);
                 continue;
             }
             Ok(Event::Init) => {
@@ -192,14 +196,14 @@ pub(super) async fn watch(client: Client, changes: mpsc::Sender<ClusterChange>, 
                 continue;
             }
         };
-        let node = lease.name_any();
+        let node = text(&lease.name_any());
         if heartbeats.note(&lease, clock.now(), listed)
-            && changes.send(ClusterChange::Heard(node.clone())).await.is_err()
+            && changes.send(ClusterChange::Heard(node.to_string())).await.is_err()
         {
             return;
         }
         let owner = lease.owner_references().iter().find(|owner| owner.kind == "Node");
-        let Some(uid) = owner.map(|owner| owner.uid.clone()) else {
+        let Some(uid) = owner.map(|owner| text(&owner.uid)) else {
             continue;
         };
         if owners.get(&node) == Some(&uid) {
@@ -243,7 +247,7 @@ mod tests {
         assert_eq!(heartbeats.await_pulse("w1"), Pulse::Unknown, "nobody has looked yet");
         heartbeats.stop_waiting("w1");
         assert!(!heartbeats.note(&lease("w1", 100), at(500), true));
-        heartbeats.listed(&HashSet::from(["w1".to_owned()]));
+        heartbeats.listed(&HashSet::from([text("w1")]));
         assert_eq!(heartbeats.await_pulse("w1"), heard(100));
         assert_eq!(heartbeats.await_pulse("w2"), Pulse::Missing);
         // Its clock is late.
@@ -267,7 +271,7 @@ mod tests {
         for index in 0..KEPT {
             let name = format!("n{index}");
             heartbeats.note(&lease(&name, 100), at(100), false);
-            heartbeats.gone(name);
+            heartbeats.gone(text(&name));
         }
         assert_eq!(heartbeats.await_pulse("w1"), Pulse::Missing);
         assert_eq!(heartbeats.await_pulse("n0"), heard(100));

@@ -2,11 +2,7 @@
 
 use std::collections::HashSet;
 
-use berth_decide::{
-    NodeView,
-    pools::{BerthView, ConfigView, MemberView, PoolView},
-};
-use berth_resources::Berth;
+use berth_decide::pools::{ConfigView, PoolView};
 
 /// Something with a name of its own.
 pub(super) trait Named {
@@ -30,9 +26,15 @@ pub(super) trait Versioned: Named {
 }
 
 /// Those of the known names that a whole list does not have: their objects are gone.
-pub(super) fn lacking<'a, T: Named>(known: impl Iterator<Item = &'a String>, all: &[T]) -> Vec<String> {
+pub(super) fn lacking<'a, K: AsRef<str> + Clone + 'a, T: Named>(
+    known: impl Iterator<Item = &'a K>,
+    all: &[T],
+) -> Vec<K> {
     let names: HashSet<&str> = all.iter().map(Named::name).collect();
-    known.filter(|name| !names.contains(name.as_str())).cloned().collect()
+    known
+        .filter(|name| !names.contains((*name).as_ref()))
+        .cloned()
+        .collect()
 }
 
 /// Compares two versions of one object. Kubernetes compares them as numbers too; what is no number is never older.
@@ -40,38 +42,6 @@ fn is_older(version: &str, than: &str) -> bool {
     match (version.parse::<u128>(), than.parse::<u128>()) {
         (Ok(version), Ok(than)) => version < than,
         _ => false,
-    }
-}
-
-impl Named for NodeView {
-    fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-impl Versioned for NodeView {
-    fn uid(&self) -> &str {
-        &self.uid
-    }
-
-    fn version(&self) -> &str {
-        &self.resource_version
-    }
-}
-
-impl Named for MemberView {
-    fn name(&self) -> &str {
-        &self.state.name
-    }
-}
-
-impl Versioned for MemberView {
-    fn uid(&self) -> &str {
-        &self.uid
-    }
-
-    fn version(&self) -> &str {
-        &self.resource_version
     }
 }
 
@@ -91,34 +61,12 @@ impl Versioned for PoolView {
     }
 }
 
-impl Named for BerthView {
-    fn name(&self) -> &str {
-        &self.name
-    }
-}
-
 impl Named for ConfigView {
     fn name(&self) -> &str {
         match self {
             Self::Input(config) => &config.name,
             Self::Rendered(config) => &config.name,
         }
-    }
-}
-
-impl Named for Berth {
-    fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
-    }
-}
-
-impl Versioned for Berth {
-    fn uid(&self) -> &str {
-        self.metadata.uid.as_deref().unwrap_or_default()
-    }
-
-    fn version(&self) -> &str {
-        self.metadata.resource_version.as_deref().unwrap_or_default()
     }
 }
 
@@ -130,15 +78,17 @@ impl<T: Named> Named for Box<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use berth_decide::NodeView;
 
-    fn node(uid: &str, version: &str) -> NodeView {
-        NodeView {
+    use super::{super::kept::KeptNode, *};
+
+    fn node(uid: &str, version: &str) -> KeptNode {
+        KeptNode::from(NodeView {
             name: "w1".to_owned(),
             uid: uid.to_owned(),
             resource_version: version.to_owned(),
             ..NodeView::default()
-        }
+        })
     }
 
     #[test]

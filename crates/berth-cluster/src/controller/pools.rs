@@ -39,6 +39,7 @@ use self::{
 use super::{
     Options, RETRIES,
     engine::{claim_changed, sleep_until},
+    kept::KeptNode,
     metrics::Metrics,
     writer::{WriteError, Writer, or_broken},
 };
@@ -285,7 +286,7 @@ impl PoolEngine {
                 match key {
                     Key::Node(name) => {
                         self.pending.remove(&name);
-                        self.dirty_pool_of(&name);
+                        self.state.dirty_pool_of(&name);
                     }
                     Key::Status(pool) => {
                         self.last_status.insert(pool.clone(), Instant::now());
@@ -320,7 +321,7 @@ impl PoolEngine {
                 self.state.dirty.insert(pool.clone());
                 self.refused.insert(pool, Refused { rendered, current, why });
             }
-            Answer::Node(node) => self.state.written(*node),
+            Answer::Node(node) => self.state.written(KeptNode::from(*node)),
             Answer::Nodes(nodes) => {
                 for node in nodes {
                     self.state.written(node);
@@ -367,19 +368,12 @@ impl PoolEngine {
         match result {
             Ok(Drained::Done(node)) => {
                 self.failures.remove(&key);
-                self.state.written(*node);
+                self.state.written(KeptNode::from(*node));
             }
             Ok(Drained::Superseded) => {}
             Err(error) => self.failed(key, &error),
         }
-        self.dirty_pool_of(&name);
-    }
-
-    fn dirty_pool_of(&mut self, node: &str) {
-        if let Some(pool) = self.state.pool_of(node) {
-            let pool = pool.to_owned();
-            self.state.dirty.insert(pool);
-        }
+        self.state.dirty_pool_of(&name);
     }
 
     /// Looks again at what has waited long enough.
@@ -398,7 +392,7 @@ impl PoolEngine {
                     if !self.busy.contains(&key) {
                         self.pending.remove(name);
                     }
-                    self.dirty_pool_of(name);
+                    self.state.dirty_pool_of(name);
                 }
                 Key::Config(_) => self.collect_at = Some(now),
                 Key::Confirm => {}

@@ -1,17 +1,16 @@
 //! What the engine knows: the last state of every object that matters, and which nodes have to be looked at.
 
-mod berths;
 mod requests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
-use kube::ResourceExt as _;
 use serde_json::Value;
 
-use self::{berths::Berths, requests::Requests};
+use self::requests::Requests;
 use super::{
     heartbeats::Heartbeats,
+    kept::{Berths, KeptBerth, KeptNode, Text},
     news::{Versioned as _, lacking},
     watches::{ClusterChange, Definition, Seen},
 };
@@ -20,7 +19,7 @@ use berth_decide::{
     decide_certificate, judge_certificate,
 };
 use berth_pools::KubeletLabels;
-use berth_resources::{Berth, MachineObject, Phase, bootstrap::Binding};
+use berth_resources::{MachineObject, Phase, bootstrap::Binding};
 
 /// Which watches have been read to their end once.
 #[derive(Debug, Default)]
@@ -39,9 +38,9 @@ struct Synced {
 /// The caches.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    pub(super) nodes: HashMap<String, NodeView>,
+    pub(super) nodes: HashMap<Text, KeptNode>,
     /// The last state of Nodes that were deleted and not dealt with yet.
-    pub(super) gone: HashMap<String, NodeView>,
+    pub(super) gone: HashMap<Text, KeptNode>,
     /// Whether Nodes that are gone were Ready when they went.
     were_ready: HashMap<String, bool>,
     /// What the objects that stand for the machines of gone Nodes say, as far as they have been read.
@@ -56,7 +55,7 @@ pub(super) struct State {
     pub(super) requests: Requests,
     tokens: HashMap<String, Binding>,
     /// The Node objects that kubelets have shown to know, by their heartbeats.
-    beats: HashMap<String, String>,
+    beats: HashMap<Text, Text>,
     synced: Synced,
     /// Nodes to look at.
     pub(super) dirty: BTreeSet<String>,
@@ -106,7 +105,7 @@ impl State {
             }
             ClusterChange::Tokens(seen) => self.tokens_seen(seen),
             ClusterChange::Beat(beat) => {
-                self.dirty.insert(beat.node.clone());
+                self.dirty.insert(beat.node.to_string());
                 self.beats.insert(beat.node, beat.uid);
             }
             ClusterChange::Looked => self.synced.heartbeats = true,
@@ -130,28 +129,27 @@ impl State {
 
     /// Every name that a Node or a Berth has.
     pub(super) fn all_dirty(&mut self) {
-        self.dirty.extend(self.nodes.keys().cloned());
-        self.dirty.extend(self.berths.nodes().cloned());
+        let names = self.nodes.keys().chain(self.berths.nodes());
+        self.dirty.extend(names.map(ToString::to_string));
     }
 
     /// A Node as it is, with what its kubelet shows elsewhere.
     pub(super) fn live(&self, name: &str) -> Option<NodeView> {
-        let mut node = self.nodes.get(name)?.clone();
-        node.has_kubelet |= self.beats.get(name) == Some(&node.uid);
+        let kept = self.nodes.get(name)?;
+        let mut node = kept.view();
+        node.has_kubelet |= self.beats.get(name) == Some(&kept.uid);
         Some(node)
     }
 
     /// Every reserved node with its pool, which is empty where it is not known.
     pub(super) fn places(&self) -> BTreeMap<&str, &str> {
         let nodes = self.berths.nodes();
-        nodes
-            .filter_map(|node| Some((node.as_str(), self.pool_of(node)?)))
-            .collect()
+        nodes.filter_map(|node| Some((&**node, self.pool_of(node)?))).collect()
     }
 
     /// The pool that a node has its place in, as far as it is known.
     pub(super) fn pool_of(&self, node: &str) -> Option<&str> {
-        place(self.berths.of(node).first().copied()?)
+        self.berths.first_of(node)?.place()
     }
 
     /// What to do about a certificate request.
@@ -187,8 +185,10 @@ impl State {
 
     /// The objects that stand for the machine of a Node that went from an occupied place, where nobody has asked for them since.
     pub(super) fn unread_machine(&self, node: &str) -> Vec<MachineObject> {
-        let berth = self.berths.of(node).first().copied();
-        let Some(status) = berth.and_then(|berth| berth.status.as_ref()) else {
+        let Some(berth) = self.berths.first_of(node) else {
+            return Vec::new();
+        };
+        let Some(status) = &berth.status else {
             return Vec::new();
         };
         let settled = matches!(status.phase, Some(Phase::Occupied | Phase::Vacant));
@@ -200,8 +200,8 @@ impl State {
             return Vec::new();
         }
         match self.gone.get(node) {
-            Some(gone) if gone.has_kubelet => gone.machine_objects.clone(),
-            _ => status.machine_objects.clone(),
+            Some(gone) if gone.has_kubelet => gone.machine_objects(),
+            _ => berth.machine_objects(),
         }
     }
 
@@ -226,7 +226,7 @@ impl State {
         self.heartbeats.stop_waiting(node);
     }
 
-    fn nodes_seen(&mut self, seen: Seen<NodeView>) {
+    fn nodes_seen(&mut self, seen: Seen<KeptNode>) {
         match seen {
             Seen::All(all) => {
                 self.synced.nodes = true;
@@ -252,34 +252,32 @@ impl State {
         }
     }
 
-    fn node_gone(&mut self, node: NodeView) {
-        self.dirty.insert(node.name.clone());
+    fn node_gone(&mut self, node: KeptNode) {
+        self.dirty.insert(node.name.to_string());
         // A heartbeat for a Node that is gone says nothing about the next one of its name.
         if self.beats.get(&node.name) == Some(&node.uid) {
             self.beats.remove(&node.name);
         }
         self.were_ready
-            .insert(node.name.clone(), node.conditions.ready == Some(true));
+            .insert(node.name.to_string(), node.conditions.ready == Some(true));
         self.gone.insert(node.name.clone(), node);
     }
 
     /// Takes a Node as a watch or a write shows it.
-    pub(super) fn node(&mut self, node: NodeView) {
+    pub(super) fn node(&mut self, node: KeptNode) {
         let name = node.name.clone();
         match self.nodes.get_mut(&name) {
             Some(known) if node.is_outdated_by(known) => {}
             Some(known) => {
-                let mut same = known.clone();
-                same.resource_version.clone_from(&node.resource_version);
-                if same != node {
-                    self.dirty.insert(name);
+                if !known.says_the_same(&node) {
+                    self.dirty.insert(name.to_string());
                 }
                 *known = node;
             }
             None => {
-                self.dirty.insert(name.clone());
-                self.were_ready.remove(&name);
-                self.machines.remove(&name);
+                self.dirty.insert(name.to_string());
+                self.were_ready.remove(&*name);
+                self.machines.remove(&*name);
                 self.heartbeats.stop_waiting(&name);
                 self.nodes.insert(name, node);
             }
@@ -288,61 +286,58 @@ impl State {
 
     /// Takes what the API server answered to a write. What a watch has meanwhile seen the end of stays gone, and a new
     /// Berth is left to its watch.
-    pub(super) fn written(&mut self, node: Option<NodeView>, berth: Option<Berth>) {
+    pub(super) fn written(&mut self, node: Option<KeptNode>, berth: Option<KeptBerth>) {
         if let Some(node) = node
             && self.gone.get(&node.name).is_none_or(|gone| !gone.is_same(&node))
         {
             self.node(node);
         }
         if let Some(berth) = berth
-            && self
-                .berths
-                .get(&berth.name_any())
-                .is_some_and(|known| known.is_same(&berth))
+            && self.berths.get(&berth.name).is_some_and(|known| known.is_same(&berth))
         {
             self.berth(berth);
         }
     }
 
-    fn berths_seen(&mut self, seen: Seen<Box<Berth>>) {
+    fn berths_seen(&mut self, seen: Seen<KeptBerth>) {
         match seen {
             Seen::All(all) => {
                 self.synced.berths = true;
                 self.berths_changed = true;
                 let gone = lacking(self.berths.names(), &all);
                 for berth in all {
-                    self.berth(*berth);
+                    self.berth(berth);
                 }
                 for name in gone {
                     self.berth_gone(&name);
                 }
             }
-            Seen::One(berth) => self.berth(*berth),
-            Seen::Gone(berth) => self.berth_gone(&berth.name_any()),
+            Seen::One(berth) => self.berth(berth),
+            Seen::Gone(berth) => self.berth_gone(&berth.name),
         }
     }
 
     /// Takes a Berth as a watch or a write shows it.
-    pub(super) fn berth(&mut self, berth: Berth) {
-        if let Some(known) = self.berths.get(&berth.name_any()) {
+    pub(super) fn berth(&mut self, berth: KeptBerth) {
+        if let Some(known) = self.berths.get(&berth.name) {
             if berth.is_outdated_by(known) {
                 return;
             }
-            if known.spec == berth.spec && known.status == berth.status && same_metadata(known, &berth) {
+            if known.says_the_same(&berth) {
                 self.berths.insert(berth);
                 return;
             }
             self.berths_changed |= known.spec != berth.spec;
-            self.places_changed |= place(known) != place(&berth);
+            self.places_changed |= known.place() != berth.place();
         } else {
             self.berths_changed = true;
             self.places_changed = true;
         }
-        self.requests.node_changed(&berth.node_name());
-        self.dirty.insert(berth.node_name());
+        self.requests.node_changed(berth.node_name());
+        self.dirty.insert(berth.node_name().to_string());
         // One that is somewhere else now leaves a node behind.
         if let Some(before) = self.berths.insert(berth) {
-            self.dirty.insert(before.node_name());
+            self.dirty.insert(before.node_name().to_string());
         }
     }
 
@@ -350,7 +345,7 @@ impl State {
         if let Some(berth) = self.berths.remove(name) {
             self.berths_changed = true;
             self.places_changed = true;
-            self.dirty.insert(berth.node_name());
+            self.dirty.insert(berth.node_name().to_string());
         }
     }
 
@@ -379,10 +374,7 @@ impl State {
 
 impl Places for State {
     fn is_reserved(&self, node: &str) -> bool {
-        self.berths
-            .of(node)
-            .first()
-            .is_some_and(|berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none())
+        self.berths.first_of(node).is_some_and(KeptBerth::is_held)
     }
 
     fn is_alive(&self, node: &str) -> bool {
@@ -392,25 +384,6 @@ impl Places for State {
     fn binding(&self, token: &str) -> Option<&Binding> {
         self.tokens.get(token)
     }
-}
-
-/// Where a Berth's machine belongs; `None` for a place that is given up.
-fn place(berth: &Berth) -> Option<&str> {
-    if berth.spec.release || berth.metadata.deletion_timestamp.is_some() {
-        return None;
-    }
-    let status = berth.status.as_ref().and_then(|status| status.pool.as_deref());
-    Some(status.or(berth.spec.pool.as_deref()).unwrap_or_default())
-}
-
-fn same_metadata(known: &Berth, berth: &Berth) -> bool {
-    let (known, berth) = (&known.metadata, &berth.metadata);
-    known.uid == berth.uid
-        && known.generation == berth.generation
-        && known.labels == berth.labels
-        && known.annotations == berth.annotations
-        && known.finalizers == berth.finalizers
-        && known.deletion_timestamp == berth.deletion_timestamp
 }
 
 /// Members of a pool's spec that are about its rollout and give no label: a rollout makes no node worth another look.
@@ -460,13 +433,17 @@ fn declares_the_same(before: Option<&Value>, after: Option<&Value>) -> bool {
 mod tests {
     use super::{super::watches::Beat, *};
 
-    fn node(uid: &str, version: &str) -> NodeView {
+    fn view(uid: &str, version: &str) -> NodeView {
         NodeView {
             name: "w1".to_owned(),
             uid: uid.to_owned(),
             resource_version: version.to_owned(),
             ..NodeView::default()
         }
+    }
+
+    fn node(uid: &str, version: &str) -> KeptNode {
+        view(uid, version).into()
     }
 
     #[test]
@@ -477,7 +454,7 @@ mod tests {
         state.written(Some(node("a", "2")), None);
         assert!(state.nodes.is_empty());
         state.written(Some(node("b", "4")), None);
-        assert_eq!(state.nodes["w1"].uid, "b", "one that is created anew is there");
+        assert_eq!(&*state.nodes["w1"].uid, "b", "one that is created anew is there");
     }
 
     #[test]
@@ -485,8 +462,8 @@ mod tests {
         let mut state = State::default();
         let beat = |uid: &str| {
             ClusterChange::Beat(Beat {
-                node: "w1".to_owned(),
-                uid: uid.to_owned(),
+                node: "w1".into(),
+                uid: uid.into(),
             })
         };
         state.apply(ClusterChange::Nodes(Seen::All(vec![node("b", "1")])));
@@ -507,7 +484,7 @@ mod tests {
         state.apply(ClusterChange::Nodes(Seen::One(node("b", "10"))));
         state.apply(ClusterChange::Nodes(Seen::Gone(node("a", "9"))));
         state.apply(ClusterChange::Nodes(Seen::One(node("b", "9"))));
-        assert_eq!(state.nodes["w1"], node("b", "10"));
+        assert_eq!(state.nodes["w1"].view(), view("b", "10"));
     }
 
     #[test]
@@ -516,7 +493,7 @@ mod tests {
         state.apply(ClusterChange::Nodes(Seen::All(vec![node("a", "1")])));
         state.dirty.clear();
         state.apply(ClusterChange::Nodes(Seen::All(Vec::new())));
-        assert_eq!(state.gone["w1"], node("a", "1"));
+        assert_eq!(state.gone["w1"].view(), view("a", "1"));
         assert!(state.dirty.contains("w1"));
         assert!(!state.is_synced(), "the other watches have not been read");
     }

@@ -18,11 +18,14 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
-use super::pools::{Mailbox, PoolChange};
+use super::{
+    kept::{KeptBerth, KeptNode, Text},
+    pools::{Mailbox, PoolChange},
+};
 use crate::{connect::Unreached, missing::is_missing_kind};
 use berth_decide::{
     CertificateRequest, KUBELET_SIGNER, NodeView,
-    pools::{BerthView, ConfigView, PoolView},
+    pools::{ConfigView, PoolView},
 };
 use berth_pools::KubeletLabels;
 use berth_resources::{Berth, LabelRule, MachineConfig, MachineConfigPool, TokenBinding, bootstrap::Binding};
@@ -41,8 +44,8 @@ pub(super) enum Seen<T> {
 /// A change of anything.
 #[derive(Debug)]
 pub(super) enum ClusterChange {
-    Nodes(Seen<NodeView>),
-    Berths(Seen<Box<Berth>>),
+    Nodes(Seen<KeptNode>),
+    Berths(Seen<KeptBerth>),
     Rules(Seen<Definition>),
     Pools(Seen<Definition>),
     Certificates(Seen<CertificateRequest>),
@@ -60,8 +63,8 @@ pub(super) enum ClusterChange {
 /// The first heartbeat of a kubelet for a Node object.
 #[derive(Debug)]
 pub(super) struct Beat {
-    pub(super) node: String,
-    pub(super) uid: String,
+    pub(super) node: Text,
+    pub(super) uid: Text,
 }
 
 /// A pool or rule as an object, with its name.
@@ -106,6 +109,10 @@ impl<T> Seen<T> {
     }
 }
 
+/// How many objects are read at once. Of a Node little is kept: the names of its images are most of it, and a page is in memory
+/// as a whole.
+pub(super) const PAGE: u32 = 100;
+
 /// How many objects are read at once that may be large: rendered machine configs, and certificate requests, which hold what
 /// somebody sent before he was anybody.
 const LARGE_PAGE: u32 = 20;
@@ -120,29 +127,30 @@ pub(super) fn all(
     let by_signer = watcher::Config::default()
         .fields(&format!("spec.signerName={KUBELET_SIGNER}"))
         .page_size(LARGE_PAGE);
+    let paged = |size: u32| watcher::Config::default().page_size(size);
     let dynamic = |resource: &ApiResource| -> Api<DynamicObject> { Api::all_with(client.clone(), resource) };
     let plain = watcher::Config::default;
     let mut watches: Vec<Watching> = vec![
         Box::pin(watch(
             nodes,
-            plain(),
-            |node| Some(node.into()),
+            paged(PAGE),
+            |node| Some(NodeView::from(node).into()),
             Sinks {
                 engine: Some((changes.clone(), ClusterChange::Nodes)),
                 pools: pool_changes.map(|pools| {
-                    let view: View<NodeView> = |seen| PoolChange::Nodes(seen.map(Clone::clone));
+                    let view: View<KeptNode> = |seen| PoolChange::Nodes(seen.map(Clone::clone));
                     (pools.clone(), view)
                 }),
             },
         )),
         Box::pin(watch(
             dynamic(&Berth::api_resource()),
-            plain(),
+            paged(PAGE),
             berth,
             Sinks {
                 engine: Some((changes.clone(), ClusterChange::Berths)),
                 pools: pool_changes.map(|pools| {
-                    let view: View<Box<Berth>> = |seen| PoolChange::Berths(seen.map(|berth| BerthView::from(&**berth)));
+                    let view: View<KeptBerth> = |seen| PoolChange::Berths(seen.map(Clone::clone));
                     (pools.clone(), view)
                 }),
             },
@@ -161,7 +169,7 @@ pub(super) fn all(
                 engine: Some((changes.clone(), ClusterChange::Pools)),
                 pools: pool_changes.map(|pools| {
                     let view: View<Definition> =
-                        |seen| PoolChange::Pools(seen.map(|pool| PoolView::read(&pool.object)));
+                        |seen| PoolChange::Pools(seen.map(|pool| Box::new(PoolView::read(&pool.object))));
                     (pools.clone(), view)
                 }),
             },
@@ -182,7 +190,7 @@ pub(super) fn all(
     if let Some(pools) = pool_changes {
         watches.push(Box::pin(watch(
             dynamic(&MachineConfig::api_resource()),
-            plain().page_size(LARGE_PAGE),
+            paged(LARGE_PAGE),
             machine_config,
             Sinks {
                 engine: None,
@@ -264,14 +272,11 @@ fn is_unknown_kind(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if is_missing_kind(status))
 }
 
-fn berth(object: DynamicObject) -> Option<Box<Berth>> {
+fn berth(object: DynamicObject) -> Option<KeptBerth> {
     let name = object.name_any();
     let value = serde_json::to_value(object).ok()?;
     match serde_json::from_value::<Berth>(value) {
-        Ok(mut berth) => {
-            berth.metadata.managed_fields = None;
-            Some(Box::new(berth))
-        }
+        Ok(berth) => Some(KeptBerth::from(&berth)),
         Err(error) => {
             warn!(
                 berth = name,
@@ -325,21 +330,28 @@ mod tests {
         let (changes, _received) = mpsc::channel(1);
         let mailbox = Mailbox::default();
         let all = futures::future::join_all(super::all(&client, &changes, Some(&mailbox)));
-        let mut large = vec!["/certificatesigningrequests?", "/machineconfigs?"];
+        let mut pages = vec![
+            ("/nodes?", "limit=100"),
+            ("/berths?", "limit=100"),
+            ("/certificatesigningrequests?", "limit=20"),
+            ("/machineconfigs?", "limit=20"),
+        ];
+        let seen = async {
+            while !pages.is_empty()
+                && let Some(uri) = asked.recv().await
+            {
+                pages.retain(|(path, limit)| {
+                    let is_it = uri.contains(path);
+                    assert!(!is_it || uri.split(['?', '&']).any(|part| part == *limit), "{uri}");
+                    !is_it
+                });
+            }
+        };
         tokio::select! {
             _ = all => {}
-            () = async {
-                // Whether all are seen is asked first: after the last request no other one may follow.
-                while !large.is_empty()
-                    && let Some(uri) = asked.recv().await
-                {
-                    if let Some(place) = large.iter().position(|path| uri.contains(path)) {
-                        assert!(uri.contains("limit=20"), "{uri}");
-                        large.remove(place);
-                    }
-                }
-            } => {}
+            () = seen => {}
+            () = tokio::time::sleep(std::time::Duration::from_secs(20)) => {}
         }
-        assert!(large.is_empty());
+        assert!(pages.is_empty(), "nobody asked for {pages:?}");
     }
 }

@@ -21,9 +21,6 @@ use crate::{
 use berth_decide::names;
 use berth_resources::{Berth, CrdSet, MachineConfig, MachineConfigPool, bootstrap, crds};
 
-/// How the annotations begin that the controllers write to Nodes.
-const NOTES: &str = "berth.dev/";
-
 /// Writes the definitions and everything else, one after the other. Fields that others manage stay theirs, unless both
 /// want them: then they are taken over, because an installation is a whole.
 pub async fn apply(client: &Client, object: &Value, dry_run: bool) -> kube::Result<()> {
@@ -323,7 +320,7 @@ async fn clear_nodes(client: &Client, dry_run: bool, removal: &mut Removal) -> k
         let annotations = node.metadata.annotations.iter().flatten();
         let own: Vec<&String> = annotations
             .map(|(key, _)| key)
-            .filter(|key| key.starts_with(NOTES))
+            .filter(|key| key.starts_with(names::PREFIX))
             .collect();
         if own.is_empty() {
             continue;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use berth_labels::{Flavour, narrowed};
 use berth_pools::{MASTER, WORKER};
-use kube_core::ResourceExt as _;
+use jiff::Timestamp;
 
 use crate::{definitions::Definitions, view::NodeView};
 use berth_resources::{Berth, Followed, PoolPolicy};
@@ -94,24 +94,31 @@ pub fn current_pool<'a>(definitions: &Definitions, berth: &'a Berth) -> Option<&
 }
 
 /// The Berth that counts for each node: of several with one node name the oldest that is not given up.
-pub fn first_of(berths: &[Berth]) -> Vec<&Berth> {
+pub fn first_of<'a>(berths: &'a [Berth]) -> Vec<&'a Berth> {
     let mut first: BTreeMap<String, &Berth> = BTreeMap::new();
+    let of = |berth: &'a Berth| {
+        let created = berth.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        seniority(
+            berth.spec.release,
+            created,
+            berth.metadata.name.as_deref().unwrap_or_default(),
+        )
+    };
     let held = berths
         .iter()
         .filter(|berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none());
     for berth in held {
         let other = first.entry(berth.node_name()).or_insert(berth);
-        if seniority(berth) < seniority(other) {
+        if of(berth) < of(other) {
             *other = berth;
         }
     }
     first.into_values().collect()
 }
 
-/// Which of several Berths of one node counts: the smallest.
-pub fn seniority(berth: &Berth) -> impl Ord + use<> {
-    let created = berth.metadata.creation_timestamp.as_ref().map(|time| time.0);
-    (berth.spec.release, created, berth.name_any())
+/// Which of several Berths of one node counts: the one for which this is the smallest.
+pub fn seniority(released: bool, created: Option<Timestamp>, name: &str) -> (bool, Option<Timestamp>, &str) {
+    (released, created, name)
 }
 
 /// Whether the labels of the Node say the pool that Berth gave. Should they say another one later, under the same

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use berth_labels::{Brake, LabelSet};
 use berth_site::Resolver;
-use kube_core::{ObjectMeta, ResourceExt as _};
+use kube_core::ObjectMeta;
 
 use crate::{declared::BerthDeclaration, names, view::NodeView};
 use berth_resources::{Berth, BerthSpec, Machine, PoolPolicy, Preregister, Taint, TaintEffect};
@@ -28,50 +28,66 @@ pub enum Reservation {
     },
 }
 
-/// Compares the nodes that documents declare with the Berths of the cluster.
+/// A Berth of the cluster, as far as it is compared with what documents declare.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reserved {
+    /// Its name.
+    pub name: String,
+    /// The Node's name.
+    pub node: String,
+    /// Who made it; nothing for one that a person wrote.
+    pub by: Option<String>,
+    /// What it declares.
+    pub spec: BerthSpec,
+}
+
+impl Reserved {
+    fn is_by_documents(&self) -> bool {
+        self.by.as_deref() == Some(names::BY_DOCUMENTS)
+    }
+}
+
+/// Compares the nodes that documents declare with the Berths of the cluster. Of several Berths of one node the first counts.
 ///
 /// Only Berths that were made for documents, or that adopted a Node, are changed; those that people wrote stay theirs.
 /// With no declared node nothing is deleted: an empty source proves nothing.
-pub fn reserve(resolver: &Resolver<'_>, existing: &[&Berth], allow_mass_removal: bool) -> Vec<Reservation> {
-    let by_node: BTreeMap<String, &Berth> = existing.iter().map(|berth| (berth.node_name(), *berth)).collect();
+pub fn reserve(resolver: &Resolver<'_>, existing: &[Reserved], allow_mass_removal: bool) -> Vec<Reservation> {
+    let mut by_node: BTreeMap<&str, &Reserved> = BTreeMap::new();
+    for berth in existing {
+        by_node.entry(&berth.node).or_insert(berth);
+    }
     let mut declared = BTreeSet::new();
     let mut plan = Vec::new();
     for subject in resolver.subjects().iter().filter(|subject| subject.is_declared()) {
         let node = subject.name.to_string();
         let (name, spec) = declared_berth(resolver, subject);
         declared.insert(node.clone());
-        match by_node.get(&node) {
+        match by_node.get(node.as_str()) {
             None => plan.push(Reservation::Create(Box::new(new_berth(
                 &name,
                 spec,
                 names::BY_DOCUMENTS,
             )))),
-            Some(berth)
-                if made_by(berth).is_some() && (berth.spec != spec || made_by(berth) != Some(names::BY_DOCUMENTS)) =>
-            {
+            Some(berth) if berth.by.is_some() && (berth.spec != spec || !berth.is_by_documents()) => {
                 plan.push(Reservation::Update {
-                    name: berth.name_any(),
+                    name: berth.name.clone(),
                     spec: Box::new(spec),
                 });
             }
             Some(_) => {}
         }
     }
-    let ours: Vec<&&Berth> = existing
-        .iter()
-        .filter(|berth| made_by(berth) == Some(names::BY_DOCUMENTS))
-        .collect();
-    let gone: Vec<&&&Berth> = ours
-        .iter()
-        .filter(|berth| !declared.contains(&berth.node_name()))
-        .collect();
+    let ours = || existing.iter().filter(|berth| berth.is_by_documents());
+    let gone: Vec<&Reserved> = ours().filter(|berth| !declared.contains(&berth.node)).collect();
     // Places are kept as labels are: what goes is held against what there is.
     let brake = Brake {
         removed: gone.len(),
-        owned: ours.len(),
+        owned: ours().count(),
     };
     if !declared.is_empty() && (allow_mass_removal || !brake.holds()) {
-        plan.extend(gone.iter().map(|berth| Reservation::Delete { name: berth.name_any() }));
+        plan.extend(gone.into_iter().map(|berth| Reservation::Delete {
+            name: berth.name.clone(),
+        }));
     }
     plan
 }
@@ -190,21 +206,35 @@ metadata: {schema: metadata/Document/v1, name: compute, storagePolicy: cleartext
 data: {}
 ";
 
-    fn reserved() -> BTreeMap<String, String> {
+    fn reserved(existing: &[Reserved]) -> Vec<Reservation> {
         let mut sources = Sources::new();
         let id = sources.add("site.yaml", SITE);
         let (site, _) = berth_site::load(&sources, &parse(&sources, id).documents);
-        let resolver = Resolver::new(&site, Flavour::Upstream);
-        let plan = reserve(&resolver, &[], false);
-        let [Reservation::Create(berth)] = plan.as_slice() else {
-            panic!("{plan:?}");
+        reserve(&Resolver::new(&site, Flavour::Upstream), existing, false)
+    }
+
+    #[test]
+    fn of_several_berths_of_a_node_the_first_follows_the_documents() {
+        let adopted = |name: &str| Reserved {
+            name: name.to_owned(),
+            node: "w1".to_owned(),
+            by: Some(names::BY_ADOPTION.to_owned()),
+            spec: BerthSpec::default(),
         };
-        berth.spec.labels.clone()
+        let plan = reserved(&[adopted("m"), adopted("a"), adopted("z")]);
+        assert!(
+            matches!(plan.as_slice(), [Reservation::Update { name, .. }] if name == "m"),
+            "{plan:?}"
+        );
     }
 
     #[test]
     fn a_berth_says_what_the_documents_know_of_the_machine() {
-        let labels = reserved();
+        let plan = reserved(&[]);
+        let [Reservation::Create(berth)] = plan.as_slice() else {
+            panic!("{plan:?}");
+        };
+        let labels = &berth.spec.labels;
         assert_eq!(labels.get("berth.dev/rack").map(String::as_str), Some("r1"));
         assert_eq!(labels.get("berth.dev/tag-big").map(String::as_str), Some(""));
         // What the documents declare is stronger, and what is not a legal label is left out.

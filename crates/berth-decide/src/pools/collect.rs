@@ -4,10 +4,7 @@
 //! is gone, has to find what it runs. One that nobody names is marked with the time, kept for a while (a machine may
 //! have been given it at boot and not have registered yet), and then let go.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use jiff::Timestamp;
 
@@ -35,9 +32,9 @@ pub struct Collected {
 }
 
 /// The rendered configs that annotations name, of a Node or as a Berth remembers them.
-pub fn references(annotations: &BTreeMap<String, String>) -> BTreeSet<String> {
+pub fn references<'a>(annotations: impl IntoIterator<Item = (&'a str, &'a str)>) -> BTreeSet<String> {
     annotations
-        .iter()
+        .into_iter()
         .filter(|(key, _)| key.starts_with(names::MACHINE_CONFIG_PREFIX))
         .filter_map(|(_, value)| {
             let value = value.strip_prefix("drain-").unwrap_or(value);

@@ -18,9 +18,9 @@ pub struct PoolNote {
 }
 
 /// What the planner is asked for one pool. Nodes whose Berths have another pool are about to leave.
-pub fn rollout<'a>(
+pub fn rollout(
     pool: &PoolView,
-    members: impl IntoIterator<Item = &'a MemberView>,
+    members: impl IntoIterator<Item = MemberView>,
     leaving: BTreeMap<String, String>,
     render_error: Option<String>,
 ) -> PoolRollout {
@@ -32,7 +32,7 @@ pub fn rollout<'a>(
             Ok(limit) => *limit,
             Err(_) => MaxUnavailable::default(),
         },
-        nodes: members.into_iter().map(|member| member.state.clone()).collect(),
+        nodes: members.into_iter().map(|member| member.state).collect(),
         render_error,
         leaving,
         deferred: None,

@@ -1,9 +1,6 @@
 //! Tests of the pure parts.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use berth_labels::Flavour;
 use berth_pools::{MachineConfig, annotation, plan_pool};
@@ -54,7 +51,7 @@ fn now(second: i64) -> Timestamp {
 }
 
 fn plan_of(pool: &PoolView, members: &[MemberView]) -> berth_pools::RolloutPlan {
-    plan_pool(&rollout(pool, members, BTreeMap::new(), None))
+    plan_pool(&rollout(pool, members.iter().cloned(), BTreeMap::new(), None))
 }
 
 fn condition(status: &berth_resources::MachineConfigPoolStatus, kind: &str) -> (String, String, i64) {
@@ -447,13 +444,11 @@ fn a_rendered_config_goes_when_nobody_has_referred_to_it_for_a_while() {
         view("rendered-a-old", names::IN_USE, Some(10)),
         view("rendered-a-foreign", "example.com/other", Some(10)),
     ];
-    let annotations = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
-    let mut used: BTreeSet<String> = references(&annotations(annotation::CURRENT_CONFIG, "rendered-a-used"));
-    used.extend(references(&annotations(
-        annotation::DESIRED_DRAIN,
-        "drain-rendered-a-again",
-    )));
-    used.extend(references(&annotations("example.com/note", "rendered-a-old")));
+    let used = references([
+        (annotation::CURRENT_CONFIG, "rendered-a-used"),
+        (annotation::DESIRED_DRAIN, "drain-rendered-a-again"),
+        ("example.com/note", "rendered-a-old"),
+    ]);
     let collected = collect(&configs, &used, now(100), Duration::from_mins(1));
     assert_eq!(
         collected.work,

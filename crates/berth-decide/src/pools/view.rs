@@ -1,18 +1,14 @@
-//! What is kept of pools, machine configs and Berths.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! What is kept of pools and machine configs, and what pools need to know of Nodes.
 
 use berth_labels::{Flavour, LabelSelector};
 use berth_pools::{MachineConfig, MachineConfigError, MaxUnavailable, MaxUnavailableError, NodeState, ProtectedLabels};
 use berth_site::protected_labels;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
-use kube_core::ResourceExt as _;
 use serde_json::{Value, json};
 
-use super::references;
 use crate::{definitions::Definitions, names, view::NodeView};
-use berth_resources::{Berth, MachineConfigPoolStatus};
+use berth_resources::MachineConfigPoolStatus;
 
 /// A pool as the controllers remember it.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,33 +184,6 @@ impl ConfigView {
     }
 }
 
-/// What the pools need to know of a Berth.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BerthView {
-    /// Its name.
-    pub name: String,
-    /// The Node's name.
-    pub node: String,
-    /// The pool that it has its place in.
-    pub pool: Option<String>,
-    /// Rendered configs that it remembers.
-    pub configs: BTreeSet<String>,
-}
-
-impl From<&Berth> for BerthView {
-    fn from(berth: &Berth) -> Self {
-        let status = berth.status.as_ref();
-        Self {
-            name: berth.name_any(),
-            node: berth.node_name(),
-            pool: status
-                .and_then(|status| status.pool.clone())
-                .filter(|_| !berth.spec.release && berth.metadata.deletion_timestamp.is_none()),
-            configs: status.map(|status| references(&status.annotations)).unwrap_or_default(),
-        }
-    }
-}
-
 /// A Node as far as its pool is concerned.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemberView {
@@ -222,8 +191,6 @@ pub struct MemberView {
     pub uid: String,
     /// Its version.
     pub resource_version: String,
-    /// All labels, by which pools select it.
-    pub labels: BTreeMap<String, String>,
     /// All taints: they are written as one list.
     pub taints: Vec<Taint>,
     /// What the planner looks at. Of the labels it has only those.
@@ -254,7 +221,6 @@ impl From<NodeView> for MemberView {
                 created: node.created,
                 reports: Vec::new(),
             },
-            labels: node.labels,
         }
     }
 }

@@ -174,7 +174,7 @@ impl Engine {
         let updates = reservations.iter().filter_map(|reservation| match reservation {
             Reservation::Update { name, spec } => {
                 let berth = self.state.berths.get(name)?;
-                Some((berth.node_name(), ((**spec).clone(), 0)))
+                Some((berth.node_name().to_string(), ((**spec).clone(), 0)))
             }
             Reservation::Create(_) | Reservation::Delete { .. } => None,
         });
@@ -260,8 +260,8 @@ impl Engine {
     /// The nodes whose Berths are yet to change, and how many labels that takes away in all.
     fn open_prospects(&self) -> (HashSet<&str>, usize) {
         let open = self.brake.prospects.0.iter().filter(|(node, (spec, _))| {
-            let berth = self.state.berths.of(node).into_iter().next();
-            berth.is_some_and(|berth| berth.spec != *spec)
+            let berth = self.state.berths.first_of(node);
+            berth.is_some_and(|berth| !berth.declares(spec))
         });
         open.fold((HashSet::new(), 0), |(mut nodes, sum), (node, (_, removals))| {
             nodes.insert(node.as_str());
@@ -273,7 +273,7 @@ impl Engine {
     fn owned_labels(&self) -> usize {
         let berths = self.state.berths.values();
         berths
-            .filter(|berth| self.state.nodes.contains_key(&berth.node_name()))
+            .filter(|berth| self.state.nodes.contains_key(berth.node_name()))
             .filter_map(|berth| berth.status.as_ref())
             .map(|status| status.labels.len())
             .sum()

@@ -1,6 +1,6 @@
 //! From dirty nodes to jobs.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use kube::ResourceExt as _;
 
@@ -9,7 +9,10 @@ use super::{
     brake::Prospects,
     round::{ENOUGH_JOBS, PART},
 };
-use crate::controller::writer::{Sight, Work};
+use crate::controller::{
+    kept::{KeptNode, text},
+    writer::{Sight, Work},
+};
 use berth_decide::{
     Absence, Answer, Decision, Definitions, KubeletRequest, Look, NodeView, Pin, Settings, Subject, decide,
     is_in_place, made_by, names, resolve,
@@ -21,6 +24,8 @@ use berth_resources::{Berth, BerthStatus};
 struct Item {
     berth: Berth,
     live: Option<NodeView>,
+    /// Its last state, where it was deleted and that was not dealt with yet.
+    gone: Option<NodeView>,
     requests: Vec<KubeletRequest>,
     /// What is known about the Node's end, where there is none.
     absence: Option<Absence>,
@@ -68,9 +73,9 @@ impl Engine {
             self.state.forget(name);
             self.conflicts.remove(name);
             self.held.remove(name);
-            self.witnessed.remove(name);
+            self.witnessed.remove(name.as_str());
             self.own_labels.forget(name);
-            if !self.state.nodes.contains_key(name) {
+            if !self.state.nodes.contains_key(name.as_str()) {
                 self.failures.remove(&Key::Node(name.clone()));
             }
             self.adopt(name);
@@ -153,9 +158,8 @@ impl Engine {
     ) -> Vec<Planned> {
         let mut planned = Vec::with_capacity(names.len());
         for names in names.chunks(PART) {
-            self.witness(names);
             let mut items: Vec<Item> = names.iter().filter_map(|name| self.item(name, prospects)).collect();
-            let answers = resolve_all(&mut self.definitions, &mut items, &self.state.gone);
+            let answers = resolve_all(&mut self.definitions, &mut items);
             for (item, answer) in items.iter().zip(&answers).filter(|_| prospects.is_none()) {
                 self.state.places_changed |= self.own_labels.note(&item.berth, answer);
             }
@@ -177,27 +181,21 @@ impl Engine {
         planned
     }
 
-    /// Takes note of the Nodes that are in their places.
-    fn witness(&mut self, names: &[String]) {
-        for name in names {
-            let berth = self.state.berths.of(name).into_iter().next();
-            let node = self.state.nodes.get(name);
-            if berth
-                .zip(node)
-                .is_some_and(|(berth, node)| is_in_place(&self.definitions, berth, node))
-            {
-                self.witnessed.insert(name.clone());
-            }
+    fn item(&mut self, name: &str, prospects: Option<&Prospects>) -> Option<Item> {
+        let berths = self.state.berths.of(name);
+        let (first, others) = berths.split_first()?;
+        let (mut berth, others) = (first.berth(), others.iter().map(|berth| berth.berth()).collect());
+        let live = self.state.live(name);
+        // The Nodes that are in their places are remembered.
+        if live
+            .as_ref()
+            .is_some_and(|node| is_in_place(&self.definitions, &berth, node))
+        {
+            self.witnessed.insert(text(name));
         }
-    }
-
-    fn item(&self, name: &str, prospects: Option<&Prospects>) -> Option<Item> {
-        let mut berths = self.state.berths.of(name).into_iter();
-        let mut berth = berths.next()?.clone();
         if let Some(prospects) = prospects {
             prospects.prepare(&mut berth);
         }
-        let live = self.state.live(name);
         // What a machine asks for while its kubelet runs is not about its Node.
         let asks = live
             .as_ref()
@@ -210,9 +208,10 @@ impl Engine {
                 Vec::new()
             },
             absence: live.is_none().then(|| self.state.absence(name)),
+            gone: self.state.gone.get(name).map(KeptNode::view),
             berth,
             live,
-            others: berths.cloned().collect(),
+            others,
             witnessed: self.witnessed.contains(name),
             pin: Pin::default(),
         })
@@ -239,7 +238,7 @@ impl Engine {
     fn enqueue(&mut self, planned: Planned) {
         self.brake.note(&planned, tokio::time::Instant::now());
         let name = planned.node;
-        self.state.gone.remove(&name);
+        self.state.gone.remove(name.as_str());
         match planned.conflicts {
             0 => self.conflicts.remove(&name),
             count => self.conflicts.insert(name.clone(), count),
@@ -341,12 +340,12 @@ fn is_only_a_record(berth: &Berth, after: &BerthStatus) -> bool {
 }
 
 /// Resolves all items.
-fn resolve_all(definitions: &mut Definitions, items: &mut [Item], gone: &HashMap<String, NodeView>) -> Vec<Answer> {
+fn resolve_all(definitions: &mut Definitions, items: &mut [Item]) -> Vec<Answer> {
     let mut looks: Vec<Look<'_>> = items
         .iter()
         .map(|item| {
-            let gone = gone.get(&item.berth.node_name());
-            Look::new(definitions, &item.berth, item.live.as_ref(), gone, item.witnessed)
+            let (live, gone) = (item.live.as_ref(), item.gone.as_ref());
+            Look::new(definitions, &item.berth, live, gone, item.witnessed)
         })
         .collect();
     let answers = resolve(definitions, &mut looks);

@@ -3,6 +3,7 @@
 mod brake;
 mod causes;
 mod life;
+mod memory;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -50,24 +51,38 @@ fn node(name: String, pool: &str) -> NodeView {
     }
 }
 
-/// A cluster in which every Node has its Berth and the label of its pool. Nobody answers requests.
-fn settled() -> Engine {
+/// A client whose requests never come back.
+fn silent() -> Client {
     let service = tower::service_fn(|_: Request<Body>| async {
         std::future::pending::<Result<Response<Body>, tower::BoxError>>().await
     });
-    settled_with(Client::new(service, "default"))
+    Client::new(service, "default")
+}
+
+/// A cluster in which every Node has its Berth and the label of its pool. Nobody answers requests.
+fn settled() -> Engine {
+    settled_with(silent())
 }
 
 fn settled_with(client: Client) -> Engine {
-    let options = Options::new(Clock::stopped(Timestamp::UNIX_EPOCH));
-    let mut engine = Engine::new(client, options, None, Metrics::new(), Health::default(), None);
     let nodes = SIZES.iter().flat_map(|(pool, size)| {
         // Names that do not sort by pool.
         (0..*size).map(move |index| node(format!("n{index:03}-{pool}"), pool))
     });
+    let engine = settled_nodes(client, nodes);
+    assert!(engine.nodes().all(|node| {
+        let tier = node.labels.get("example.com/tier");
+        tier.is_some_and(|tier| node.name.ends_with(tier))
+    }));
+    engine
+}
+
+fn settled_nodes(client: Client, nodes: impl Iterator<Item = NodeView>) -> Engine {
+    let options = Options::new(Clock::stopped(Timestamp::UNIX_EPOCH));
+    let mut engine = Engine::new(client, options, None, Metrics::new(), Health::default(), None);
     let pools = SIZES.map(|(name, _)| pool(name, &format!("example.com/tier={name}")));
     for change in [
-        ClusterChange::Nodes(Seen::All(nodes.collect())),
+        ClusterChange::Nodes(Seen::All(nodes.map(Into::into).collect())),
         ClusterChange::Berths(Seen::All(Vec::new())),
         ClusterChange::Rules(Seen::All(Vec::new())),
         ClusterChange::Pools(Seen::All(pools.into())),
@@ -80,14 +95,18 @@ fn settled_with(client: Client) -> Engine {
     }
     engine.define();
     engine.settle();
-    assert!(engine.state.nodes.values().all(|node| {
-        let tier = node.labels.get("example.com/tier");
-        tier.is_some_and(|tier| node.name.ends_with(tier))
-    }));
     engine
 }
 
 impl Engine {
+    fn node(&self, name: &str) -> NodeView {
+        self.state.nodes[name].view()
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = NodeView> {
+        self.state.nodes.values().map(KeptNode::view)
+    }
+
     fn change_pool(&mut self, name: &str, labels: &str) {
         self.state.apply(ClusterChange::Pools(Seen::One(pool(name, labels))));
         self.define();
@@ -114,7 +133,8 @@ impl Engine {
                 match work {
                     Work::Create(mut berth) => {
                         berth.metadata.uid = berth.metadata.name.clone();
-                        self.state.apply(ClusterChange::Berths(Seen::One(berth)));
+                        self.state
+                            .apply(ClusterChange::Berths(Seen::One(KeptBerth::from(&*berth))));
                     }
                     Work::Apply {
                         mut berth,
@@ -127,7 +147,8 @@ impl Engine {
                             done.push((berth.node_name(), labels));
                         }
                         berth.status = Some(*status);
-                        self.state.apply(ClusterChange::Berths(Seen::One(berth)));
+                        self.state
+                            .apply(ClusterChange::Berths(Seen::One(KeptBerth::from(&*berth))));
                     }
                     Work::Update { mut berth, spec } => {
                         berth.spec = *spec;
@@ -137,7 +158,8 @@ impl Engine {
                             berth_decide::names::RESERVED_BY.to_owned(),
                             berth_decide::names::BY_DOCUMENTS.to_owned(),
                         );
-                        self.state.apply(ClusterChange::Berths(Seen::One(berth)));
+                        self.state
+                            .apply(ClusterChange::Berths(Seen::One(KeptBerth::from(&*berth))));
                     }
                     other => panic!("nobody asked for {other:?}"),
                 }
@@ -151,7 +173,7 @@ impl Engine {
     }
 
     fn patch(&mut self, name: &str, patch: &Value) -> Value {
-        let mut node = self.state.nodes[name].clone();
+        let mut node = self.node(name);
         let part = |pointer: &str| {
             patch
                 .pointer(pointer)
@@ -170,7 +192,7 @@ impl Engine {
                 };
             }
         }
-        self.state.apply(ClusterChange::Nodes(Seen::One(node)));
+        self.state.apply(ClusterChange::Nodes(Seen::One(node.into())));
         patch.pointer("/metadata/labels").cloned().unwrap_or_default()
     }
 
@@ -181,7 +203,7 @@ impl Engine {
     }
 
     fn tiers(&self, pool: &str) -> usize {
-        let nodes = self.state.nodes.values().filter(|node| node.name.ends_with(pool));
+        let nodes = self.nodes().filter(|node| node.name.ends_with(pool));
         nodes
             .filter(|node| node.labels.contains_key("example.com/tier"))
             .count()
@@ -205,10 +227,10 @@ async fn nodes_of_a_changed_pool_are_written_while_others_wait_to_be_looked_at()
     engine.decide();
     assert_eq!(engine.jobs.len(), round::PART);
     // Something that happens meanwhile need not wait for all others.
-    let mut moved = engine.state.nodes["n001-infra"].clone();
+    let mut moved = engine.node("n001-infra");
     moved.labels.remove("example.com/tier");
     moved.resource_version = "2".to_owned();
-    engine.state.apply(ClusterChange::Nodes(Seen::One(moved)));
+    engine.state.apply(ClusterChange::Nodes(Seen::One(moved.into())));
     engine.decide();
     assert!(engine.busy.contains("n001-infra"));
     assert_eq!(engine.metrics.decisions.get() - before, 257);
@@ -274,12 +296,12 @@ async fn an_adopted_node_keeps_what_berth_gave_it_before() {
     left.annotations
         .insert(berth_decide::names::OWNED_LABELS.to_owned(), owned.to_string());
     let before = left.labels.clone();
-    engine.state.apply(ClusterChange::Nodes(Seen::One(left)));
+    engine.state.apply(ClusterChange::Nodes(Seen::One(left.into())));
     engine.settle();
-    assert_eq!(engine.state.nodes["left"].labels, before);
+    assert_eq!(engine.node("left").labels, before);
     let berth = engine.state.berths.get("left").expect("it is adopted");
     assert_eq!(
-        berth.spec.labels,
+        berth.berth().spec.labels,
         BTreeMap::from([("example.com/rack".to_owned(), "r7".to_owned())])
     );
 }
@@ -291,9 +313,9 @@ async fn what_happens_to_a_node_while_a_job_runs_for_it_is_looked_at_after() {
     while engine.jobs.is_empty() {
         engine.decide();
     }
-    let mut changed = engine.state.nodes["n003-infra"].clone();
+    let mut changed = engine.node("n003-infra");
     changed.labels.insert("example.com/other".to_owned(), String::new());
-    engine.state.apply(ClusterChange::Nodes(Seen::One(changed)));
+    engine.state.apply(ClusterChange::Nodes(Seen::One(changed.into())));
     let jobs = engine.jobs.len();
     engine.decide();
     assert_eq!(engine.jobs.len(), jobs, "one job at a time");
@@ -330,17 +352,17 @@ async fn nodes_are_gone(request: Request<Body>) -> Result<Response<Body>, tower:
 #[tokio::test]
 async fn what_was_remembered_before_the_node_went_counts_when_it_is_made_again() {
     let mut engine = settled_with(Client::new(tower::service_fn(nodes_are_gone), "default"));
-    let mut node = engine.state.nodes["n001-infra"].clone();
+    let mut node = engine.node("n001-infra");
     node.labels.remove("example.com/tier");
     node.resource_version = "2".to_owned();
-    engine.state.apply(ClusterChange::Nodes(Seen::One(node.clone())));
+    engine.state.apply(ClusterChange::Nodes(Seen::One(node.clone().into())));
     engine.decide();
     let job = engine.jobs.pop_front().expect("the removal is to be remembered");
     // The watch has not told the Berth's new status yet when the Node is seen to be gone.
     let outcome = engine.writer.clone().run(job.work).await;
     assert!(outcome.1.is_err(), "{outcome:?}");
     engine.done((job.key, outcome));
-    engine.state.apply(ClusterChange::Nodes(Seen::Gone(node)));
+    engine.state.apply(ClusterChange::Nodes(Seen::Gone(node.into())));
     engine.decide();
     let job = engine.jobs.pop_front().expect("the Node is made again");
     let [
@@ -532,7 +554,7 @@ async fn the_place_of_a_node_whose_kubelet_is_alive_is_not_given_away() {
     ] {
         let mut engine = settled();
         engine.options.approve = true;
-        let before = engine.state.nodes["n001-infra"].clone();
+        let before = engine.node("n001-infra");
         let conditions = ready.map(|ready| json!([{"type": "Ready", "status": ready}]));
         let node: k8s_openapi::api::core::v1::Node = serde_json::from_value(json!({
             "metadata": {
@@ -544,7 +566,7 @@ async fn the_place_of_a_node_whose_kubelet_is_alive_is_not_given_away() {
         .unwrap();
         engine
             .state
-            .apply(ClusterChange::Nodes(Seen::One(NodeView::from(node))));
+            .apply(ClusterChange::Nodes(Seen::One(NodeView::from(node).into())));
         engine.state.apply(token_for("n001-infra"));
         engine
             .state

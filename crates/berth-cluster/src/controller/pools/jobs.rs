@@ -12,15 +12,16 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::controller::writer::{WriteError, Writer, node_reference};
+use crate::controller::{
+    kept::KeptNode,
+    watches::PAGE,
+    writer::{WriteError, Writer, node_reference},
+};
 use berth_decide::{
     NodePatch, NodeView, Note, names,
     pools::{Collection, ConfigView, PoolView, RenderedView, configuration, object, reconcilable},
 };
 use berth_resources::{MachineConfig as MachineConfigResource, MachineConfigPool};
-
-/// How many Nodes are read at once.
-const PAGE: u32 = 500;
 
 /// How often a pool may have been written by others before its config is given to it.
 const CONFLICTS: usize = 5;
@@ -85,7 +86,7 @@ pub(super) enum Answer {
         why: String,
     },
     Node(Box<NodeView>),
-    Nodes(Vec<NodeView>),
+    Nodes(Vec<KeptNode>),
     Nothing,
 }
 
@@ -146,7 +147,7 @@ pub(super) async fn run(writer: Arc<Writer>, job: Job) -> Result<Answer, WriteEr
             let mut parameters = ListParams::default().limit(PAGE);
             loop {
                 let page = writer.request("node", "list", nodes.list(&parameters)).await?;
-                all.extend(page.items.into_iter().map(NodeView::from));
+                all.extend(page.items.into_iter().map(|node| NodeView::from(node).into()));
                 match page.metadata.continue_.filter(|token| !token.is_empty()) {
                     Some(token) => parameters = parameters.continue_token(&token),
                     None => return Ok(Answer::Nodes(all)),

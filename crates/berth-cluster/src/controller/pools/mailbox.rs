@@ -8,11 +8,12 @@ use std::{
 use tokio::sync::Notify;
 
 use super::PoolChange;
-use crate::controller::{news::Named, watches::Seen};
-use berth_decide::{
-    NodeView,
-    pools::{BerthView, ConfigView, PoolView},
+use crate::controller::{
+    kept::{KeptBerth, KeptNode},
+    news::Named,
+    watches::Seen,
 };
+use berth_decide::pools::{ConfigView, PoolView};
 
 /// Of each object the newest: whoever puts something in never waits, and there is never more in it than in the cluster. An
 /// object that was deleted and made anew may be seen as one that changed, as after a watch that was interrupted.
@@ -27,10 +28,10 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    nodes: Slot<NodeView>,
-    pools: Slot<PoolView>,
+    nodes: Slot<KeptNode>,
+    pools: Slot<Box<PoolView>>,
     configs: Slot<ConfigView>,
-    berths: Slot<BerthView>,
+    berths: Slot<KeptBerth>,
 }
 
 /// Objects of one kind: all there were, and those that changed since.
@@ -115,13 +116,15 @@ impl Mailbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controller::news::Versioned as _;
+    use berth_decide::NodeView;
 
-    fn node(name: &str, version: &str) -> NodeView {
-        NodeView {
+    fn node(name: &str, version: &str) -> KeptNode {
+        KeptNode::from(NodeView {
             name: name.to_owned(),
             resource_version: version.to_owned(),
             ..NodeView::default()
-        }
+        })
     }
 
     #[tokio::test]
@@ -135,7 +138,7 @@ mod tests {
         let [PoolChange::Nodes(Seen::One(a)), PoolChange::Nodes(Seen::Gone(b))] = taken.as_slice() else {
             panic!("{taken:?}");
         };
-        assert_eq!((a.resource_version.as_str(), b.name.as_str()), ("999", "b"));
+        assert_eq!((a.version(), b.name()), ("999", "b"));
     }
 
     #[tokio::test]

@@ -5,21 +5,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use berth_pools::{MachineConfig, Membership};
 
 use crate::controller::{
+    kept::{Berths, KeptBerth, KeptNode, Text, text},
     news::{Versioned as _, lacking},
     watches::Seen,
 };
-use berth_decide::{
-    NodeView,
-    pools::{BerthView, ConfigView, DrainRequest, MemberView, PoolView, RenderedView, references},
-};
+use berth_decide::pools::{ConfigView, DrainRequest, MemberView, PoolView, RenderedView, references};
 
 /// A change of anything that pools depend on.
 #[derive(Debug)]
 pub(in crate::controller) enum PoolChange {
-    Nodes(Seen<NodeView>),
-    Pools(Seen<PoolView>),
+    Nodes(Seen<KeptNode>),
+    Pools(Seen<Box<PoolView>>),
     Configs(Seen<ConfigView>),
-    Berths(Seen<BerthView>),
+    Berths(Seen<KeptBerth>),
 }
 
 /// Which watches have been read to their end once.
@@ -35,18 +33,17 @@ struct Synced {
 /// The caches, and what has to be looked at again.
 #[derive(Debug, Default)]
 pub(super) struct PoolState {
-    pub(super) members: HashMap<String, MemberView>,
+    members: HashMap<Text, KeptNode>,
     pub(super) pools: BTreeMap<String, PoolView>,
     pub(super) inputs: BTreeMap<String, MachineConfig>,
     pub(super) rendered: BTreeMap<String, RenderedView>,
-    berths: HashMap<String, BerthView>,
-    berth_of: HashMap<String, String>,
+    berths: Berths,
     membership: Membership,
-    pool_of: HashMap<String, String>,
-    members_of: HashMap<String, BTreeSet<String>>,
+    pool_of: HashMap<Text, Text>,
+    members_of: HashMap<Text, BTreeSet<Text>>,
     synced: Synced,
     /// Nodes whose labels changed.
-    relabelled: BTreeSet<String>,
+    relabelled: BTreeSet<Text>,
     selectors_changed: bool,
     /// Nodes whose daemons ask for something.
     pub(super) asking: BTreeSet<String>,
@@ -80,13 +77,18 @@ impl PoolState {
     }
 
     pub(super) fn pool_of(&self, node: &str) -> Option<&str> {
-        self.pool_of.get(node).map(String::as_str)
+        self.pool_of.get(node).map(|pool| &**pool)
+    }
+
+    /// A Node, as far as its pool is concerned.
+    pub(super) fn member(&self, node: &str) -> Option<MemberView> {
+        self.members.get(node).map(KeptNode::member)
     }
 
     /// The nodes of a pool.
-    pub(super) fn members_of<'a>(&'a self, pool: &str) -> impl Iterator<Item = &'a MemberView> + use<'a> {
+    pub(super) fn members_of<'a>(&'a self, pool: &str) -> impl Iterator<Item = MemberView> + use<'a> {
         let names = self.members_of.get(pool).into_iter().flatten();
-        names.filter_map(|name| self.members.get(name))
+        names.filter_map(|name| self.member(name))
     }
 
     /// Nodes of a pool whose Berths have their place in another one.
@@ -94,8 +96,8 @@ impl PoolState {
         let names = self.members_of.get(pool).into_iter().flatten();
         names
             .filter_map(|node| {
-                let place = self.berths.get(self.berth_of.get(node)?)?.pool.as_ref()?;
-                (place != pool && self.pools.contains_key(place)).then(|| (node.clone(), place.clone()))
+                let place = &**self.berths.first_of(node)?.pool()?;
+                (place != pool && self.pools.contains_key(place)).then(|| (node.to_string(), place.to_owned()))
             })
             .collect()
     }
@@ -108,10 +110,10 @@ impl PoolState {
             used.extend(pool.completed().map(str::to_owned));
         }
         for member in self.members.values() {
-            used.extend(references(&member.state.annotations));
+            used.extend(references(member.annotations.iter()));
         }
         for berth in self.berths.values() {
-            used.extend(berth.configs.iter().cloned());
+            used.extend(configs(berth));
         }
         used
     }
@@ -130,7 +132,7 @@ impl PoolState {
         for name in std::mem::take(&mut self.relabelled) {
             let pool = self.members.get(&name).and_then(|member| {
                 let placement = self.membership.of(&name, &member.labels).ok()?;
-                placement.primary().map(ToString::to_string)
+                placement.primary().map(|pool| text(pool.as_ref()))
             });
             let before = self.pool_of.get(&name).cloned();
             if pool == before {
@@ -141,17 +143,17 @@ impl PoolState {
                     members.remove(&name);
                 }
                 self.pool_of.remove(&name);
-                self.dirty.insert(before);
+                self.dirty.insert(before.to_string());
             }
             if let Some(pool) = pool {
                 self.members_of.entry(pool.clone()).or_default().insert(name.clone());
-                self.dirty.insert(pool.clone());
+                self.dirty.insert(pool.to_string());
                 self.pool_of.insert(name, pool);
             }
         }
     }
 
-    fn nodes_seen(&mut self, seen: Seen<NodeView>) {
+    fn nodes_seen(&mut self, seen: Seen<KeptNode>) {
         match seen {
             Seen::All(all) => {
                 self.synced.nodes = true;
@@ -175,44 +177,43 @@ impl PoolState {
     fn node_gone(&mut self, name: &str) {
         self.members.remove(name);
         self.asking.remove(name);
-        self.relabelled.insert(name.to_owned());
+        self.relabelled.insert(text(name));
         self.references_changed = true;
     }
 
-    fn node(&mut self, node: NodeView) {
-        let member = MemberView::from(node);
-        let name = member.state.name.clone();
+    fn node(&mut self, node: KeptNode) {
+        let name = node.name.clone();
         let known = self.members.get(&name);
-        if known.is_some_and(|known| member.is_outdated_by(known)) {
+        if known.is_some_and(|known| node.is_outdated_by(known)) {
             return;
         }
-        if known.is_none_or(|known| known.labels != member.labels) {
+        if known.is_none_or(|known| known.labels != node.labels) {
             self.relabelled.insert(name.clone());
         }
-        if known.is_none_or(|known| known.state.annotations != member.state.annotations) {
+        let (before, after) = (known.map(KeptNode::member), node.member());
+        let before = before.as_ref();
+        if before.is_none_or(|before| before.state.annotations != after.state.annotations) {
             self.references_changed = true;
-            if DrainRequest::of(&member.state).is_some() {
-                self.asking.insert(name.clone());
+            if DrainRequest::of(&after.state).is_some() {
+                self.asking.insert(name.to_string());
             } else {
-                self.asking.remove(&name);
+                self.asking.remove(&*name);
             }
         }
-        if known.is_none_or(|known| known.state != member.state || known.taints != member.taints)
-            && let Some(pool) = self.pool_of.get(&name)
-        {
-            self.dirty.insert(pool.clone());
+        if before.is_none_or(|before| before.state != after.state || before.taints != after.taints) {
+            self.dirty_pool_of(&name);
         }
-        self.members.insert(name, member);
+        self.members.insert(name, node);
     }
 
     /// Takes what the API server answered, if the watch knows the very object.
-    pub(super) fn written(&mut self, node: NodeView) {
+    pub(super) fn written(&mut self, node: KeptNode) {
         if self.members.get(&node.name).is_some_and(|known| known.is_same(&node)) {
             self.node(node);
         }
     }
 
-    fn pools_seen(&mut self, seen: Seen<PoolView>) {
+    fn pools_seen(&mut self, seen: Seen<Box<PoolView>>) {
         match seen {
             Seen::All(all) => {
                 self.synced.pools = true;
@@ -220,10 +221,10 @@ impl PoolState {
                     self.pool_gone(&name);
                 }
                 for pool in all {
-                    self.pool(pool);
+                    self.pool(*pool);
                 }
             }
-            Seen::One(pool) => self.pool(pool),
+            Seen::One(pool) => self.pool(*pool),
             Seen::Gone(pool) => self.pool_gone(&pool.name),
         }
     }
@@ -301,11 +302,11 @@ impl PoolState {
         }
     }
 
-    fn berths_seen(&mut self, seen: Seen<BerthView>) {
+    fn berths_seen(&mut self, seen: Seen<KeptBerth>) {
         match seen {
             Seen::All(all) => {
                 self.synced.berths = true;
-                for name in lacking(self.berths.keys(), &all) {
+                for name in lacking(self.berths.names(), &all) {
                     self.berth_gone(&name);
                 }
                 for berth in all {
@@ -317,27 +318,31 @@ impl PoolState {
         }
     }
 
-    fn berth(&mut self, berth: BerthView) {
+    fn berth(&mut self, berth: KeptBerth) {
         let known = self.berths.get(&berth.name);
-        if known == Some(&berth) {
-            return;
+        self.references_changed |= known.is_none_or(|known| configs(known) != configs(&berth));
+        if known.is_none_or(|known| known.pool() != berth.pool()) {
+            self.dirty_pool_of(berth.node_name());
         }
-        self.references_changed |= known.is_none_or(|known| known.configs != berth.configs);
-        if known.is_none_or(|known| known.pool != berth.pool) {
-            self.dirty.extend(self.pool_of.get(&berth.node).cloned());
-        }
-        self.berth_of.insert(berth.node.clone(), berth.name.clone());
-        self.berths.insert(berth.name.clone(), berth);
+        self.berths.insert(berth);
     }
 
     fn berth_gone(&mut self, name: &str) {
-        let Some(berth) = self.berths.remove(name) else {
-            return;
-        };
-        if self.berth_of.get(&berth.node).is_some_and(|known| known == name) {
-            self.berth_of.remove(&berth.node);
+        if let Some(berth) = self.berths.remove(name) {
+            self.dirty_pool_of(berth.node_name());
+            self.references_changed = true;
         }
-        self.dirty.extend(self.pool_of.get(&berth.node).cloned());
-        self.references_changed = true;
     }
+
+    /// Plans the pool of a node again.
+    pub(super) fn dirty_pool_of(&mut self, node: &str) {
+        let pool = self.pool_of.get(node);
+        self.dirty.extend(pool.map(ToString::to_string));
+    }
+}
+
+/// The rendered configs that a Berth remembers.
+fn configs(berth: &KeptBerth) -> BTreeSet<String> {
+    let annotations = berth.status.iter().flat_map(|status| status.annotations.iter());
+    references(annotations)
 }

@@ -178,7 +178,8 @@ impl PoolEngine {
         let Some(pool) = self.state.pools.get(&plan.pool).cloned() else {
             return;
         };
-        let changes = changes(plan, self.state.members_of(&plan.pool));
+        let members: Vec<_> = self.state.members_of(&plan.pool).collect();
+        let changes = changes(plan, &members);
         let mut told = Vec::new();
         for change in changes {
             let key = Key::Node(change.node.clone());
@@ -186,10 +187,10 @@ impl PoolEngine {
             if waits || !self.may_start(&key) {
                 continue;
             }
-            let Some(member) = self.state.members.get(&change.node) else {
+            let Some(member) = self.state.member(&change.node) else {
                 continue;
             };
-            let patch = change.patch(member);
+            let patch = change.patch(&member);
             let NodeChange { node, desired, .. } = change;
             self.busy.insert(key.clone());
             let moves = desired.is_some();
@@ -225,7 +226,7 @@ impl PoolEngine {
     pub(super) fn answer_daemons(&mut self) {
         let asking: Vec<String> = self.state.asking.iter().cloned().collect();
         for name in asking {
-            let Some(member) = self.state.members.get(&name) else {
+            let Some(member) = self.state.member(&name) else {
                 continue;
             };
             match DrainRequest::of(&member.state) {
@@ -240,8 +241,7 @@ impl PoolEngine {
                     }
                 }
                 Some(DrainRequest::Uncordon(desired)) => {
-                    let (key, uid) = (Key::Node(name.clone()), member.uid.clone());
-                    let version = member.resource_version.clone();
+                    let (key, uid, version) = (Key::Node(name.clone()), member.uid, member.resource_version);
                     if self.may_start(&key) {
                         if let Some(drain) = self.drains.remove(&name) {
                             drain.task.abort();
@@ -272,7 +272,7 @@ impl PoolEngine {
         if !self.confirmed || self.drains.contains_key(name) || !self.may_start(&key) {
             return;
         }
-        let Some(member) = self.state.members.get(name) else {
+        let Some(member) = self.state.member(name) else {
             return;
         };
         let Some(DrainRequest::Drain(desired)) = DrainRequest::of(&member.state) else {

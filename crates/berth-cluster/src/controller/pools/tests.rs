@@ -10,11 +10,12 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::{state::PoolChange, *};
-use crate::controller::watches::Seen;
+use crate::controller::{kept::KeptBerth, watches::Seen};
 use berth_decide::{
     NodeView,
     pools::{ConfigView, PoolView, render},
 };
+use berth_resources::Berth;
 
 const TARGET: &str = "rendered-infra-1";
 
@@ -29,10 +30,10 @@ fn silent() -> Client {
 fn engine(claims: Option<watch::Receiver<Claim>>) -> PoolEngine {
     let options = Options::new(Clock::stopped(Timestamp::UNIX_EPOCH));
     let mut engine = PoolEngine::new(silent(), options, claims, Metrics::new());
-    let nodes = (0..NODES).map(|index| node(index, "1")).collect();
+    let nodes = (0..NODES).map(|index| node(index, "1").into()).collect();
     for change in [
         PoolChange::Nodes(Seen::All(nodes)),
-        PoolChange::Pools(Seen::All(vec![pool("1")])),
+        PoolChange::Pools(Seen::All(vec![Box::new(pool("1"))])),
         PoolChange::Configs(Seen::All(Vec::new())),
         PoolChange::Berths(Seen::All(Vec::new())),
     ] {
@@ -82,7 +83,7 @@ impl PoolEngine {
     /// What a Node's change leads to, at some time: how often a pool is planned.
     fn plans_after(&mut self, node: NodeView, at: Instant) -> u64 {
         let before = self.metrics.pool_plans.get();
-        self.state.apply(PoolChange::Nodes(Seen::One(node)));
+        self.state.apply(PoolChange::Nodes(Seen::One(node.into())));
         self.state.place();
         self.plan(at);
         self.metrics.pool_plans.get() - before
@@ -167,7 +168,7 @@ async fn a_write_that_comes_back_is_planned_once() {
     engine.state.pool(written.clone());
     assert!(std::mem::take(&mut engine.state.dirty).contains("infra"));
     written.resource_version = "3".to_owned();
-    engine.state.apply(PoolChange::Pools(Seen::One(written)));
+    engine.state.apply(PoolChange::Pools(Seen::One(Box::new(written))));
     assert!(engine.state.dirty.is_empty());
     assert_eq!(
         engine.state.pools["infra"].resource_version, "3",
@@ -267,4 +268,53 @@ async fn a_status_that_is_written_meanwhile_does_not_hold_up_the_config() {
         .filter_map(|patch| patch.pointer("/metadata/resourceVersion")?.as_str())
         .collect();
     assert_eq!(versions, ["1", "2", "3", "4"], "each is for the version that was found");
+}
+
+/// The Nodes themselves are shared with the engine that keeps labels, and counted there.
+#[test]
+fn what_pools_hold_beside_the_nodes_is_little() {
+    let kept: Vec<KeptNode> = (0..NODES).map(|index| node(index, "1").into()).collect();
+    let mut state = PoolState::default();
+    state.apply(PoolChange::Pools(Seen::All(vec![Box::new(pool("1"))])));
+    let held = allocation_counter::measure(|| {
+        state.apply(PoolChange::Nodes(Seen::All(kept.clone())));
+        state.place();
+    });
+    assert_eq!(state.members_of("infra").count(), NODES);
+    let per_node = held.bytes_current / i64::try_from(NODES).unwrap();
+    assert!((50..=300).contains(&per_node), "{per_node} bytes for each node");
+}
+
+#[test]
+fn of_several_berths_of_a_node_the_oldest_says_where_it_belongs() {
+    let berth = |name: &str, created: i64, pool: &str| {
+        let berth: Berth = serde_json::from_value(json!({
+            "apiVersion": "berth.dev/v1alpha1", "kind": "Berth",
+            "metadata": {"name": name, "creationTimestamp": Timestamp::from_second(created).unwrap().to_string()},
+            "spec": {"nodeName": "w1"},
+            "status": {"pool": pool},
+        }))
+        .unwrap();
+        KeptBerth::from(&berth)
+    };
+    let other = PoolView::read(&json!({
+        "metadata": {"name": "storage"},
+        "spec": {"nodeSelector": {"matchLabels": {"node-role.kubernetes.io/storage": ""}}},
+    }));
+    for (berths, leaves) in [
+        ([berth("a", 2, "storage"), berth("b", 1, "infra")], false),
+        ([berth("b", 1, "infra"), berth("a", 2, "storage")], false),
+        ([berth("a", 1, "storage"), berth("b", 2, "infra")], true),
+        ([berth("b", 2, "infra"), berth("a", 1, "storage")], true),
+    ] {
+        let mut state = PoolState::default();
+        state.apply(PoolChange::Pools(Seen::All(vec![
+            Box::new(pool("1")),
+            Box::new(other.clone()),
+        ])));
+        state.apply(PoolChange::Nodes(Seen::All(vec![node(1, "1").into()])));
+        state.apply(PoolChange::Berths(Seen::All(berths.into())));
+        state.place();
+        assert_eq!(state.leaving("infra").contains_key("w1"), leaves);
+    }
 }

@@ -66,15 +66,11 @@ fn fate() -> impl Strategy<Value = Fate> {
 
 /// A cluster whose Berths come from documents, and where all is done.
 pub(super) fn documented() -> Engine {
-    let service = tower::service_fn(|_: Request<Body>| async {
-        std::future::pending::<Result<Response<Body>, tower::BoxError>>().await
-    });
     let options = Options::new(Clock::stopped(Timestamp::UNIX_EPOCH));
-    let client = Client::new(service, "default");
-    let mut engine = Engine::new(client, options, None, Metrics::new(), Health::default(), None);
+    let mut engine = Engine::new(silent(), options, None, Metrics::new(), Health::default(), None);
     let nodes = (0..NODES).map(|index| node(format!("w{index:02}"), "other"));
     for change in [
-        ClusterChange::Nodes(Seen::All(nodes.collect())),
+        ClusterChange::Nodes(Seen::All(nodes.map(Into::into).collect())),
         ClusterChange::Berths(Seen::All(Vec::new())),
         ClusterChange::Rules(Seen::All(Vec::new())),
         ClusterChange::Pools(Seen::All(pools().into())),
@@ -99,18 +95,14 @@ impl Engine {
     }
 
     pub(super) fn owned(&self) -> usize {
-        let labels = self
-            .state
-            .nodes
-            .values()
-            .map(|node| node.owned().unwrap_or_default().len());
+        let labels = self.nodes().map(|node| node.owned().unwrap_or_default().len());
         labels.sum()
     }
 
     /// Labels of the documents and of the worker pool that are on Nodes.
     pub(super) fn labels(&self) -> usize {
         let ours = |key: &&String| key.starts_with("example.com/") || key.ends_with("/worker");
-        let nodes = self.state.nodes.values();
+        let nodes = self.nodes();
         nodes.map(|node| node.labels.keys().filter(ours).count()).sum()
     }
 

@@ -24,10 +24,12 @@ fn pool_by(name: &str, key: &str) -> Definition {
 fn written_by_hand() -> Engine {
     let mut engine = documented();
     engine.documents = None;
-    let berths: Vec<Berth> = engine.state.berths.values().cloned().collect();
+    let berths: Vec<Berth> = engine.state.berths.values().map(KeptBerth::berth).collect();
     for mut berth in berths {
         berth.metadata.labels = None;
-        engine.state.apply(ClusterChange::Berths(Seen::One(Box::new(berth))));
+        engine
+            .state
+            .apply(ClusterChange::Berths(Seen::One(KeptBerth::from(&berth))));
     }
     engine.settle();
     engine
@@ -39,16 +41,17 @@ fn name(index: usize) -> String {
 
 impl Engine {
     fn edit(&mut self, index: usize, edit: impl FnOnce(&mut Berth)) {
-        let mut berth = self.state.berths.get(&name(index)).unwrap().clone();
+        let mut berth = self.state.berths.get(&name(index)).unwrap().berth();
         edit(&mut berth);
         berth.metadata.generation = Some(berth.metadata.generation.unwrap_or_default() + 1);
-        self.state.apply(ClusterChange::Berths(Seen::One(Box::new(berth))));
+        self.state
+            .apply(ClusterChange::Berths(Seen::One(KeptBerth::from(&berth))));
     }
 
     fn relabel(&mut self, index: usize, relabel: impl FnOnce(&mut BTreeMap<String, String>)) {
-        let mut node = self.state.nodes[&name(index)].clone();
+        let mut node = self.node(&name(index));
         relabel(&mut node.labels);
-        self.state.apply(ClusterChange::Nodes(Seen::One(node)));
+        self.state.apply(ClusterChange::Nodes(Seen::One(node.into())));
     }
 
     fn add_pool(&mut self, pool: Definition) {
@@ -57,7 +60,7 @@ impl Engine {
     }
 
     fn having(&self, key: &str) -> usize {
-        let nodes = self.state.nodes.values();
+        let nodes = self.nodes();
         nodes.filter(|node| node.labels.contains_key(key)).count()
     }
 }
@@ -210,14 +213,14 @@ async fn a_person_is_heard_while_the_brake_is_on() {
         labels.insert(STORAGE.to_owned(), String::new());
     });
     engine.settle();
-    let node = &engine.state.nodes["w03"];
+    let node = &engine.node("w03");
     assert!(!node.labels.contains_key("example.com/pool"), "{node:?}");
     engine.relabel(4, |labels| {
         labels.remove(WORKER);
         labels.insert(STORAGE.to_owned(), String::new());
     });
     engine.settle();
-    let node = &engine.state.nodes["w04"];
+    let node = &engine.node("w04");
     assert!(
         node.labels.contains_key("example.com/pool"),
         "it is the second: {node:?}"

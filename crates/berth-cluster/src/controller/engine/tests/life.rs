@@ -19,12 +19,12 @@ fn machine() -> MachineObject {
 /// A Node goes that a Machine stands for.
 fn without_its_node() -> Engine {
     let mut engine = settled();
-    let mut node = engine.state.nodes[NAME].clone();
+    let mut node = engine.node(NAME);
     node.machine_objects = vec![machine()];
     node.resource_version = "9".to_owned();
-    engine.state.apply(ClusterChange::Nodes(Seen::One(node.clone())));
+    engine.state.apply(ClusterChange::Nodes(Seen::One(node.clone().into())));
     engine.settle();
-    engine.state.apply(ClusterChange::Nodes(Seen::Gone(node)));
+    engine.state.apply(ClusterChange::Nodes(Seen::Gone(node.into())));
     engine
 }
 
