@@ -19,7 +19,7 @@ use crate::{
 pub use self::{
     backends::{check_backends, stray_backends},
     haproxy::{Server, haproxy_config},
-    rewrite::{HELPER_PREFIX, Rewrite, meant_nodes, names_rule, rewrite},
+    rewrite::{HELPER_PREFIX, Rewrite, names_rule, rewrite},
     shard::{Shard, shard},
 };
 

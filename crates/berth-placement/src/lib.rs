@@ -21,7 +21,7 @@ pub use egress::{
 pub use ingress::{
     DEFAULT_CONTROLLER, HELPER_PREFIX, IngressAnswer, IngressContext, IngressController, Ports, Publishing,
     REMOTE_WORKER, Rewrite, Server, Shard, Toleration, check_backends, check_ingress, default_replicas, haproxy_config,
-    host_ports, meant_nodes, names_rule, rewrite, shard, stray_backends,
+    host_ports, names_rule, rewrite, shard, stray_backends,
 };
 pub use moves::{
     AddressMove, ControllerMove, HostedAddress, Hosting, LabelChanges, Moves, RouterMove, RunningRouter, Traffic,

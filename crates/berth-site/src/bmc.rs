@@ -108,11 +108,6 @@ impl BmcAddress {
         self.driver() == "libvirt"
     }
 
-    /// Whether the image is booted from virtual media, which works across subnets.
-    pub fn is_virtual_media(&self) -> bool {
-        self.driver().ends_with("-virtualmedia")
-    }
-
     /// What Metal3 accepts although it cannot work.
     pub fn unusable(&self) -> Option<String> {
         if self.host.is_empty() {

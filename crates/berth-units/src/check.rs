@@ -41,8 +41,6 @@ pub struct KubeletFacts {
     pub opaque: Vec<(String, Place)>,
     /// Other flags of interest by name: the last value and its place.
     pub flags: BTreeMap<&'static str, (String, Place)>,
-    /// Where each variable that the command uses gets its value.
-    pub variables: BTreeMap<String, Place>,
 }
 
 /// Why a unit runs no kubelet.
@@ -65,8 +63,6 @@ pub struct LabelFact {
     pub value: String,
     /// The line: of the unit, or of the variable that holds the label.
     pub place: Place,
-    /// The variable that holds the label.
-    pub variable: Option<String>,
     /// Whether a part is not known, so that nothing can be said about its syntax.
     pub open: bool,
 }
@@ -82,21 +78,6 @@ pub struct Stopper {
     pub reason: String,
 }
 
-/// A label that a change of the unit takes away.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LostLabel {
-    /// The key.
-    pub key: String,
-    /// The value before the change.
-    pub value: String,
-    /// The value after the change, if the key is still there.
-    pub now: Option<String>,
-    /// The line that gave the label.
-    pub before: Place,
-    /// The line that takes it away, if there is one to name.
-    pub cause: Option<Place>,
-}
-
 /// Reads the facts of a kubelet unit.
 pub fn check_kubelet_unit(unit: &EffectiveUnit, environment: &Environment, flavour: Flavour) -> KubeletFacts {
     let mut facts = KubeletFacts {
@@ -106,7 +87,6 @@ pub fn check_kubelet_unit(unit: &EffectiveUnit, environment: &Environment, flavo
         stoppers: Vec::new(),
         opaque: Vec::new(),
         flags: BTreeMap::new(),
-        variables: BTreeMap::new(),
     };
     if let Some(refusal) = unit.refusal() {
         facts.refusal = Some(KubeletRefusal::Unit(refusal));
@@ -136,38 +116,6 @@ pub fn check_kubelet_unit(unit: &EffectiveUnit, environment: &Environment, flavo
     facts
 }
 
-/// The labels that are there before a change and not after it, with the line that takes each away.
-pub fn lost_labels(before: &KubeletFacts, after: &KubeletFacts) -> Vec<LostLabel> {
-    before
-        .labels
-        .iter()
-        .filter_map(|label| {
-            let now = after.labels.iter().find(|other| other.key == label.key);
-            if now.is_some_and(|now| now.value == label.value) {
-                return None;
-            }
-            let cause = match now {
-                Some(now) => Some(now.place.clone()),
-                // The command is another one: its line dropped the flag.
-                None if before.command != after.command => after.command.clone(),
-                None => label
-                    .variable
-                    .as_ref()
-                    .and_then(|variable| after.variables.get(variable))
-                    .or(after.command.as_ref())
-                    .cloned(),
-            };
-            Some(LostLabel {
-                key: label.key.clone(),
-                value: label.value.clone(),
-                now: now.map(|now| now.value.clone()),
-                before: label.place.clone(),
-                cause,
-            })
-        })
-        .collect()
-}
-
 struct Reader<'a> {
     setting: &'a Setting,
     command: &'a ExecCommand,
@@ -180,7 +128,7 @@ impl Reader<'_> {
     fn fill(&self, facts: &mut KubeletFacts) {
         facts.command = Some(self.setting.place());
         for label in self.kubelet.node_labels() {
-            let (place, variable) = self.origin(&label);
+            let place = self.origin(&label);
             if !label.open
                 && let Some(reason) = self.refused(&label)
             {
@@ -195,7 +143,6 @@ impl Reader<'_> {
                 key: label.key,
                 value: label.value,
                 place,
-                variable,
             });
         }
         for word in self.kubelet.positional() {
@@ -230,13 +177,6 @@ impl Reader<'_> {
                 facts.flags.insert(name, (value, self.flag_place(flag)));
             }
         }
-        for argument in self.environment.expand(self.command) {
-            for name in argument.through {
-                if let Some(variable) = self.environment.variables().get(&name) {
-                    facts.variables.insert(name, variable.place.clone());
-                }
-            }
-        }
     }
 
     fn refused(&self, label: &FlagLabel) -> Option<String> {
@@ -250,14 +190,14 @@ impl Reader<'_> {
     }
 
     /// The variable's line for a label that a variable holds, else the flag's own line.
-    fn origin(&self, label: &FlagLabel) -> (Place, Option<String>) {
+    fn origin(&self, label: &FlagLabel) -> Place {
         let Some(flag) = self.kubelet.flags().get(label.flag) else {
-            return (self.setting.place(), None);
+            return self.setting.place();
         };
         if let Some(name) = &flag.variable
             && let Lookup::Known(variable) = self.environment.lookup(name)
         {
-            return (variable.place.clone(), Some(name.clone()));
+            return variable.place.clone();
         }
         for name in &flag.through {
             if let Lookup::Known(variable) = self.environment.lookup(name)
@@ -266,10 +206,10 @@ impl Reader<'_> {
                     .iter()
                     .any(|(key, _)| *key == label.key)
             {
-                return (variable.place.clone(), Some(name.clone()));
+                return variable.place.clone();
             }
         }
-        (self.flag_place(flag), None)
+        self.flag_place(flag)
     }
 
     fn flag_place(&self, flag: &Flag) -> Place {
@@ -339,45 +279,5 @@ mod tests {
         );
         let refused = facts("[Service]\nType=notify\nExecStart=/usr/bin/crio\n", &[], None);
         assert!(matches!(refused.refusal, Some(KubeletRefusal::NotKubelet(_))));
-    }
-
-    #[test]
-    fn the_line_that_loses_a_label_is_named() {
-        let before = facts(UNIT, &[], None);
-        let lost = |after: &KubeletFacts| -> Vec<String> {
-            lost_labels(&before, after)
-                .iter()
-                .map(|lost| {
-                    let cause = lost.cause.as_ref().map(ToString::to_string).unwrap_or_default();
-                    format!("{}={} now {:?} by {cause}", lost.key, lost.value, lost.now)
-                })
-                .collect()
-        };
-        assert_eq!(lost(&before), [""; 0]);
-        // Another command without the flag.
-        let after = facts(
-            UNIT,
-            &[(
-                "10.conf",
-                "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --node-labels=a=x\n",
-            )],
-            None,
-        );
-        assert_eq!(
-            lost(&after),
-            ["a=b now Some(\"x\") by 10.conf:3:28", "c=d now None by 10.conf:3:1"]
-        );
-        // A value in the file hides the unit's own.
-        let after = facts(UNIT, &[], Some("\nCUSTOM=e=f\n"));
-        assert_eq!(lost(&after), ["c=d now None by /env:2:1"]);
-        // A second line for the same variable.
-        let after = facts(UNIT, &[("10.conf", "[Service]\nEnvironment=CUSTOM=e=f\n")], None);
-        assert_eq!(lost(&after), ["c=d now None by 10.conf:2:13"]);
-        // A reset and nothing after it.
-        let after = facts(UNIT, &[("10.conf", "[Service]\n\nExecStart=\n")], None);
-        assert_eq!(
-            lost(&after),
-            ["a=b now None by 10.conf:3:1", "c=d now None by 10.conf:3:1"]
-        );
     }
 }

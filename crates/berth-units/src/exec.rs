@@ -55,11 +55,6 @@ impl ExecCommand {
         &self.argv
     }
 
-    /// Whether a failure counts as success (`-`).
-    pub fn ignores_failure(&self) -> bool {
-        self.prefix.contains('-')
-    }
-
     /// Whether systemd puts in environment variables (no `:`).
     pub fn expands_variables(&self) -> bool {
         !self.prefix.contains(':')

@@ -24,7 +24,7 @@ mod oracle;
 mod unit_file;
 mod words;
 
-pub use check::{KubeletFacts, KubeletRefusal, LabelFact, LostLabel, Stopper, check_kubelet_unit, lost_labels};
+pub use check::{KubeletFacts, KubeletRefusal, LabelFact, Stopper, check_kubelet_unit};
 pub use diagnostic::{Place, Severity, UnitDiagnostic};
 pub use dropin::{
     DROP_IN_NAME, DropIn, DropInError, DropInRequest, LATE_DROP_IN_NAME, LeftOut, SEED_VARIABLE, drop_in,

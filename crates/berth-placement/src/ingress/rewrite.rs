@@ -28,11 +28,6 @@ pub struct Rewrite {
     pub ingress_controller: Value,
 }
 
-/// The nodes that a controller's selector means, were all operators allowed. `None` where it means nothing at all.
-pub fn meant_nodes(nodes: &[PlacementNode], controller: &IngressController) -> Option<Vec<usize>> {
-    selected(nodes, controller.node_selector.as_ref()?)
-}
-
 fn selected(nodes: &[PlacementNode], selector: &LabelSelector) -> Option<Vec<usize>> {
     let selector = selector.compile().ok()?;
     Some(indices(nodes, |node| {

@@ -247,18 +247,6 @@ impl NodeState {
             reports: Vec::new(),
         })
     }
-
-    /// Reads one Node, an array of Nodes, or a list object such as `kubectl get nodes -o json` prints.
-    pub fn list_from_json(nodes: &Value) -> Result<Vec<Self>, NodeStateError> {
-        match nodes {
-            Value::Array(items) => items.iter().map(Self::from_json).collect(),
-            Value::Object(object) => match object.get("items") {
-                Some(Value::Array(items)) => items.iter().map(Self::from_json).collect(),
-                _ => Self::from_json(nodes).map(|node| vec![node]),
-            },
-            other => Err(NodeStateError::NotANode(json_type(other).to_owned())),
-        }
-    }
 }
 
 fn json_type(value: &Value) -> &'static str {

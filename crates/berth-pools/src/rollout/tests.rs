@@ -140,26 +140,22 @@ fn images_must_agree() {
 
 #[test]
 fn nodes_as_kubectl_prints_them() {
-    let list = json!({
-        "apiVersion": "v1", "kind": "List",
-        "items": [{
-            "apiVersion": "v1", "kind": "Node",
-            "metadata": {
-                "name": "w1",
-                "creationTimestamp": "2026-03-01T10:00:00Z",
-                "labels": {"topology.kubernetes.io/zone": "a"},
-                "annotations": {"machineconfiguration.openshift.io/currentConfig": OLD},
-            },
-            "spec": {"unschedulable": true, "podCIDR": "10.0.0.0/24"},
-            "status": {"conditions": [
-                {"type": "Ready", "status": "Unknown"},
-                {"type": "DiskPressure", "status": "False"},
-                {"type": "MemoryPressure", "status": "True"},
-            ]},
-        }],
+    let node = json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {
+            "name": "w1",
+            "creationTimestamp": "2026-03-01T10:00:00Z",
+            "labels": {"topology.kubernetes.io/zone": "a"},
+            "annotations": {"machineconfiguration.openshift.io/currentConfig": OLD},
+        },
+        "spec": {"unschedulable": true, "podCIDR": "10.0.0.0/24"},
+        "status": {"conditions": [
+            {"type": "Ready", "status": "Unknown"},
+            {"type": "DiskPressure", "status": "False"},
+            {"type": "MemoryPressure", "status": "True"},
+        ]},
     });
-    let nodes = NodeState::list_from_json(&list).unwrap();
-    let [node] = nodes.as_slice() else { panic!("one node") };
+    let node = NodeState::from_json(&node).unwrap();
     assert_eq!(node.name, "w1");
     assert_eq!(node.zone(), Some("a"));
     assert_eq!(node.current_config(), Some(OLD));

@@ -11,7 +11,7 @@ use crate::{
     apply::{ApplyError, Order},
     engine::{NodeWork, READ_SINGLY, Whole},
     outcome::Outcome,
-    request::{RelabelRequest, TaskRequest},
+    request::RelabelRequest,
     site::{SiteSnapshot, Targets},
 };
 use berth_decide::Strategy;
@@ -51,18 +51,6 @@ impl Workflow {
     pub async fn preview_action(&self, request: &RelabelRequest) -> Result<Preview, SubmitError> {
         let site = self.site_for_actions(request).await?;
         let targets = self.targets(&site, request.target_nodes.clone()).await?;
-        self.preview(&site, &targets, request.strategy, request.allow_mass_removal)
-            .await
-    }
-
-    /// Checks a task as [`create_task`](Self::create_task) does, and says what it would do.
-    ///
-    /// # Errors
-    /// See [`SubmitError`].
-    pub async fn preview_task(&self, request: &TaskRequest) -> Result<Preview, SubmitError> {
-        let site = self.committed_site().await?;
-        let names = self.select(&site, request).await?;
-        let targets = self.targets(&site, names).await?;
         self.preview(&site, &targets, request.strategy, request.allow_mass_removal)
             .await
     }
