@@ -87,6 +87,17 @@ pub struct UnknownEffect(pub String);
 
 /// Writes the config for kubeadm. It holds the node's registration only: how to find the cluster is for its owner to add.
 /// Labels that need another route are listed in comments.
+///
+/// ```
+/// use berth_boot::{KubeadmInput, KubeadmKind, kubeadm};
+/// use berth_labels::{Label, LabelSet};
+///
+/// let rack: Label = "example.com/rack=r7".parse()?;
+/// let labels: LabelSet = [rack, "node-role.kubernetes.io/infra=".parse()?].into_iter().collect();
+/// let text = kubeadm(&KubeadmInput { kind: KubeadmKind::Join, node: Some("w1"), labels: &labels, taints: None });
+/// assert!(text.contains(r#"value: "example.com/rack=r7""#), "a kubelet does not start with a role: {text}");
+/// # Ok::<(), berth_labels::LabelError>(())
+/// ```
 pub fn kubeadm(input: &KubeadmInput<'_>) -> String {
     // kubeadm installs Kubernetes as its project releases it.
     let BootLabels { labels, left_out } = BootLabels::choose(input.labels, Flavour::Upstream);

@@ -129,6 +129,20 @@ pub struct LabelDiff {
 }
 
 /// What to do to a Node so that it carries what is requested.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use berth_decide::{LabelPolicy, NodeState, Requested, Strategy, label_diff};
+///
+/// // Somebody set this one; Berth did not.
+/// let live = BTreeMap::from([("example.com/by-hand".to_owned(), "1".to_owned())]);
+/// let node = NodeState::new(live, &BTreeMap::new());
+/// let requested = Requested::from([("example.com/tier".to_owned(), Some("gold".to_owned()))]);
+/// let diff = label_diff(&node, &requested, Strategy::Owned, &LabelPolicy::default());
+/// assert!(diff.set.contains_key("example.com/tier") && diff.remove.is_empty());
+/// let diff = label_diff(&node, &requested, Strategy::Mirror, &LabelPolicy::default());
+/// assert!(diff.remove.contains("example.com/by-hand"));
+/// ```
 pub fn label_diff(state: &NodeState, requested: &Requested, strategy: Strategy, policy: &LabelPolicy) -> LabelDiff {
     let (legal, refused) = legal(requested);
     let mut diff = match strategy {

@@ -15,6 +15,15 @@ pub struct PoolConfigurations<'a> {
 ///
 /// The target is given out as soon as one machine has survived it. Until then a bad target costs one machine and not
 /// every new one.
+///
+/// ```
+/// use berth_decide::{PoolConfigurations, which_config};
+///
+/// let mut pool = PoolConfigurations { target: "rendered-b", reached: "rendered-a", updated_machines: 0 };
+/// assert_eq!(which_config(pool), Some("rendered-a"));
+/// pool.updated_machines = 1;
+/// assert_eq!(which_config(pool), Some("rendered-b"));
+/// ```
 pub fn which_config(pool: PoolConfigurations<'_>) -> Option<&str> {
     let name = if pool.updated_machines > 0 {
         pool.target

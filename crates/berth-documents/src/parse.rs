@@ -25,6 +25,16 @@ pub struct Parsed {
 /// Reads all documents of a source: of a text, YAML or JSON, or of an object.
 ///
 /// Reading never fails as a whole: what cannot be read is named in the diagnostics, the rest is returned.
+///
+/// ```
+/// use berth_documents::{Sources, parse};
+///
+/// let mut sources = Sources::new();
+/// let id = sources.add("site.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: w1}\n");
+/// let parsed = parse(&sources, id);
+/// let (name, span) = parsed.documents[0].name().expect("it has one");
+/// assert_eq!((name, sources.location(span).to_string().as_str()), ("w1", "site.yaml:3:18"));
+/// ```
 pub fn parse(sources: &Sources, id: SourceId) -> Parsed {
     let text = sources.text(id);
     let mut parsed = Parsed::default();

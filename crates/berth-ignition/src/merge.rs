@@ -28,6 +28,20 @@ trait Merge: Sized {
 }
 
 /// Merges a child into a parent; where both say something the child wins.
+///
+/// ```
+/// use berth_ignition::{Config, file, file_contents, merge};
+///
+/// let (mut pool, mut node) = (Config::new(), Config::new());
+/// pool.set_file(file("/etc/motd", 0o644, "worker"));
+/// pool.set_file(file("/etc/issue", 0o644, "hello"));
+/// node.set_file(file("/etc/motd", 0o644, "w1"));
+/// let merged = merge(&pool, &node);
+/// assert_eq!(merged.files().len(), 2);
+/// let motd = merged.find_file("/etc/motd").map(file_contents);
+/// assert_eq!(motd.transpose()?, Some(b"w1".to_vec()));
+/// # Ok::<(), berth_ignition::DecodeError>(())
+/// ```
 pub fn merge(parent: &Config, child: &Config) -> Config {
     merge_all([parent, child])
 }

@@ -30,6 +30,16 @@ impl Parsed {
 ///
 /// Keys that the version does not know are warnings and are dropped, as Ignition
 /// does.
+///
+/// ```
+/// use berth_ignition::{SpecVersion, parse};
+/// use serde_json::json;
+///
+/// let parsed = parse(&json!({"ignition": {"version": "2.2.0"}, "systemd": {"units": [{"name": "a.service"}]}}));
+/// let config = parsed.usable().map_err(|findings| format!("{findings:?}"))?;
+/// assert_eq!(config.to_version(SpecVersion::V3_2)?["ignition"]["version"], "3.2.0");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn parse(json: &Value) -> Parsed {
     let mut findings = Vec::new();
     let config = match read(json, &mut findings) {

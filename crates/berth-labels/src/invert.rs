@@ -93,6 +93,19 @@ impl Selector {
     ///
     /// `choices` says which value to take where the selector leaves several. The labels together with any others match
     /// the selector as long as no constraint is violated and no label is overridden.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use berth_labels::LabelSelector;
+    ///
+    /// let selector = LabelSelector {
+    ///     match_labels: BTreeMap::from([("node-role.kubernetes.io/infra".to_owned(), String::new())]),
+    ///     ..LabelSelector::default()
+    /// };
+    /// let inversion = selector.compile()?.invert(&BTreeMap::new())?;
+    /// assert_eq!(inversion.labels.to_string(), "node-role.kubernetes.io/infra=");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn invert(&self, choices: &BTreeMap<LabelKey, LabelValue>) -> Result<Inversion, InvertError> {
         if self.is_nothing() {
             return Err(InvertError::Nothing);

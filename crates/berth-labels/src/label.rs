@@ -8,6 +8,15 @@ use crate::{error::LabelError, key::LabelKey, value::LabelValue};
 ///
 /// As text it is `key=value`, or `key=` with the empty value. `key` alone reads as the empty value too, as it does in
 /// the kubelet's flag.
+///
+/// ```
+/// use berth_labels::Label;
+///
+/// let label: Label = "node-role.kubernetes.io/infra=".parse()?;
+/// assert_eq!((label.key.name(), label.value.as_str()), ("infra", ""));
+/// assert!("zone=rack 7".parse::<Label>().is_err());
+/// # Ok::<(), berth_labels::LabelError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
     /// What the label says something about.

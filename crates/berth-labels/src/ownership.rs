@@ -115,6 +115,21 @@ impl OwnershipDiff {
     /// Only a label that was applied and that nobody changed since is removed. A declared key whose live value is not
     /// the one last applied is somebody else's, and `policy` decides. Keys in `tombstones` were removed on purpose and
     /// are not brought back.
+    ///
+    /// ```
+    /// use std::collections::{BTreeMap, BTreeSet};
+    /// use berth_labels::{ConflictPolicy, LabelSet, OwnershipDiff};
+    ///
+    /// let map = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+    ///     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    /// };
+    /// let live = map(&[("tier", "gold"), ("rack", "r1"), ("disk", "by-hand")]);
+    /// let owned = map(&[("tier", "gold"), ("rack", "r1")]);
+    /// let declared = LabelSet::try_from_map(&map(&[("tier", "silver")]))?;
+    /// let diff = OwnershipDiff::compute(&declared, &owned, &live, ConflictPolicy::Report, &BTreeSet::new());
+    /// assert_eq!(diff.apply_to(&live), map(&[("tier", "silver"), ("disk", "by-hand")]));
+    /// # Ok::<(), berth_labels::LabelError>(())
+    /// ```
     pub fn compute(
         declared: &LabelSet,
         owned: &BTreeMap<String, String>,

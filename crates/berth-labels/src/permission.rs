@@ -211,6 +211,15 @@ fn classify(key: &LabelKey) -> Class {
 }
 
 /// Whether a writer may set a key, by the rules of a flavour.
+///
+/// ```
+/// use berth_labels::{Flavour, LabelKey, Writer, permission};
+///
+/// let role = LabelKey::try_from("node-role.kubernetes.io/worker")?;
+/// assert!(!permission(Flavour::Upstream, Writer::Flag, &role).allowed);
+/// assert!(permission(Flavour::Openshift, Writer::Flag, &role).allowed);
+/// # Ok::<(), berth_labels::LabelError>(())
+/// ```
 pub fn permission(flavour: Flavour, writer: Writer, key: &LabelKey) -> Permission {
     let class = classify(key);
     match (writer, class) {

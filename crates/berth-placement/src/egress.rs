@@ -104,6 +104,27 @@ impl Wanted {
 }
 
 /// Plans the egress addresses of a cluster.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use berth_placement::{EGRESS_ASSIGNABLE, EgressContext, EgressIp, PlacementNode, plan_egress};
+///
+/// let node = PlacementNode {
+///     name: "w1".to_owned(),
+///     labels: BTreeMap::from([(EGRESS_ASSIGNABLE.to_owned(), String::new())]),
+///     primary: vec!["192.0.2.7/24".parse()?],
+///     ..PlacementNode::default()
+/// };
+/// let egress = EgressIp {
+///     name: "tenant".to_owned(),
+///     addresses: vec!["192.0.2.100".to_owned(), "198.51.100.1".to_owned()],
+///     ..EgressIp::default()
+/// };
+/// let plan = plan_egress(&[node], &[egress], &EgressContext::default());
+/// let feasible: Vec<usize> = plan.addresses.iter().map(|address| address.feasible.len()).collect();
+/// assert_eq!(feasible, [1, 0], "no network of the node contains the second");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn plan_egress(nodes: &[PlacementNode], egress: &[EgressIp], context: &EgressContext) -> EgressPlan {
     let wanted = wanted(nodes, egress, context);
     let addresses: Vec<Option<IpAddr>> = wanted.iter().map(Wanted::usable).collect();

@@ -138,6 +138,24 @@ impl Membership {
     }
 
     /// The pools of a node with these labels.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use berth_labels::LabelSelector;
+    /// use berth_pools::Membership;
+    ///
+    /// let role = |pool: &str| LabelSelector {
+    ///     match_labels: BTreeMap::from([(format!("node-role.kubernetes.io/{pool}"), String::new())]),
+    ///     ..LabelSelector::default()
+    /// };
+    /// let (worker, infra) = (role("worker"), role("infra"));
+    /// let membership = Membership::new([("worker", Some(&worker)), ("infra", Some(&infra))]);
+    /// let labels: BTreeMap<String, String> =
+    ///     [&worker, &infra].into_iter().flat_map(|selector| selector.match_labels.clone()).collect();
+    /// let placement = membership.of("w1", &labels)?;
+    /// assert_eq!(placement.primary().map(ToString::to_string).as_deref(), Some("infra"), "a custom pool counts");
+    /// # Ok::<(), berth_pools::MembershipError>(())
+    /// ```
     pub fn of(&self, node: &str, labels: &impl NodeLabelView) -> Result<Placement, MembershipError> {
         if labels.value("kubernetes.io/os") == Some(WINDOWS) {
             return Ok(Placement::default());

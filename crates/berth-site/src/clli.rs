@@ -81,6 +81,12 @@ pub enum ClliError {
 }
 
 /// Decodes a code. Letter case does not matter.
+///
+/// ```
+/// let code = berth_site::decode_clli("ATLNGATLDS0")?;
+/// assert_eq!((code.place, code.state), ("ATLN", "GA"));
+/// # Ok::<(), berth_site::ClliError>(())
+/// ```
 pub fn decode(code: &str) -> Result<Clli<'_>, ClliError> {
     let bytes = code.as_bytes();
     if !matches!(bytes.len(), 8 | 11) || !code.is_ascii() {

@@ -127,6 +127,27 @@ const BERTH_API: &str = "berth.dev/v1alpha1";
 /// Reads documents into a site. The findings are in document order.
 ///
 /// Documents with a `LayeringPolicy` among them are layered first.
+///
+/// ```
+/// use berth_documents::DocumentSet;
+/// use berth_labels::Flavour;
+/// use berth_site::{Resolver, load};
+/// use serde_json::json;
+///
+/// let pool = json!({
+///     "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+///     "metadata": {"name": "infra", "annotations": {"berth.dev/node-labels": "example.com/tier=gold"}},
+///     "spec": {"nodeSelector": {"matchLabels": {"node-role.kubernetes.io/infra": ""}}},
+/// });
+/// let berth = json!({
+///     "apiVersion": "berth.dev/v1alpha1", "kind": "Berth",
+///     "metadata": {"name": "w1"}, "spec": {"pool": "infra"},
+/// });
+/// let set = DocumentSet::of_objects([&pool, &berth]);
+/// let (site, _) = load(&set.sources, &set.documents);
+/// let resolution = &Resolver::new(&site, Flavour::Upstream).resolve_all()[0];
+/// assert_eq!(resolution.label_set().to_string(), "example.com/tier=gold,node-role.kubernetes.io/infra=");
+/// ```
 pub fn load(sources: &Sources, documents: &[Document]) -> (Site, Vec<Diagnostic>) {
     let airship = AirshipPlaces::of(documents);
     let (documents, diagnostics) = berth_documents::layer(documents);

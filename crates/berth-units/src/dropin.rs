@@ -109,6 +109,21 @@ pub enum DropInError {
 
 /// Computes the drop-in for a kubelet unit. A drop-in that Berth wrote before is left out of account, so the answer is
 /// the same whether or not it is already there.
+///
+/// ```
+/// use berth_labels::{Flavour, Label, LabelSet};
+/// use berth_units::{DropInRequest, EffectiveUnit, EnvFileContent, drop_in};
+///
+/// let unit = b"[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubelet.conf\n";
+/// let unit = EffectiveUnit::assemble("kubelet.service", ("kubelet.service", unit), &[]);
+/// let environment = unit.environment(|_| EnvFileContent::Missing);
+/// let labels: LabelSet = ["example.com/rack=r7".parse::<Label>()?].into_iter().collect();
+/// let made = drop_in(&unit, DropInRequest { labels: &labels, flavour: Flavour::Upstream, environment: &environment })?;
+/// assert!(made.text.unwrap_or_default().ends_with(
+///     "ExecStart=\nExecStart=/usr/bin/kubelet --config=/etc/kubelet.conf --node-labels=example.com/rack=r7\n"
+/// ));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn drop_in(unit: &EffectiveUnit, request: DropInRequest<'_>) -> Result<DropIn, DropInError> {
     let file_name = own_name(unit)?;
     let mut unit = unit.without_drop_ins(OWN_NAMES);

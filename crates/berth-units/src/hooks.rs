@@ -152,6 +152,16 @@ pub fn merge_default_kubelet(existing: &[u8], change: LabelChange<'_>) -> Result
 }
 
 /// Merges labels into an argument list that runs the kubelet, for places without systemd.
+///
+/// ```
+/// use berth_labels::{Flavour, Label, LabelSet};
+/// use berth_units::merge_argv;
+///
+/// let labels: LabelSet = ["example.com/rack=r7".parse::<Label>()?].into_iter().collect();
+/// let merged = merge_argv(&["kubelet", "--v=2"], &labels, Flavour::Upstream)?;
+/// assert_eq!(merged.argv, ["kubelet", "--v=2", "--node-labels=example.com/rack=r7"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn merge_argv<S: AsRef<str>>(argv: &[S], labels: &LabelSet, flavour: Flavour) -> Result<MergedArgv, HookError> {
     let mut argv: Vec<String> = argv.iter().map(|word| word.as_ref().to_owned()).collect();
     let kubelet = KubeletCommand::from_argv(&argv).map_err(HookError::NotKubelet)?;

@@ -89,6 +89,33 @@ pub struct Waiting {
 }
 
 /// Plans one pool.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use berth_pools::{MaxUnavailable, NodeState, PoolRollout, annotation, plan_pool};
+///
+/// let node = |name: &str| NodeState {
+///     name: name.to_owned(),
+///     annotations: BTreeMap::from([
+///         (annotation::CURRENT_CONFIG.to_owned(), "rendered-worker-old".to_owned()),
+///         (annotation::DESIRED_CONFIG.to_owned(), "rendered-worker-old".to_owned()),
+///         (annotation::STATE.to_owned(), "Done".to_owned()),
+///     ]),
+///     ..NodeState::default()
+/// };
+/// let plan = plan_pool(&PoolRollout {
+///     pool: "worker".to_owned(),
+///     target: Some("rendered-worker-new".to_owned()),
+///     paused: false,
+///     max_unavailable: MaxUnavailable::default(),
+///     nodes: vec![node("w1"), node("w2")],
+///     render_error: None,
+///     leaving: BTreeMap::new(),
+///     deferred: None,
+///     waits_for: None,
+/// });
+/// assert_eq!(plan.candidates, ["w1"], "one at a time");
+/// ```
 pub fn plan_pool(rollout: &PoolRollout) -> RolloutPlan {
     let selection = select(rollout);
     let counts = PoolCounts::of(rollout);
