@@ -52,13 +52,13 @@ impl NodeChange {
 
 /// What the plan of a pool changes on its nodes: those that move now first, then taints alone. A paused pool changes
 /// nothing.
-pub fn changes<'a>(plan: &RolloutPlan, members: impl IntoIterator<Item = &'a MemberView>) -> Vec<NodeChange> {
+pub fn changes(plan: &RolloutPlan, members: impl IntoIterator<Item = MemberView>) -> Vec<NodeChange> {
     let Some(target) = plan.target.as_deref().filter(|_| !plan.paused) else {
         return Vec::new();
     };
-    let members: BTreeMap<&str, &MemberView> = members
+    let members: BTreeMap<String, MemberView> = members
         .into_iter()
-        .map(|member| (member.state.name.as_str(), member))
+        .map(|member| (member.state.name.clone(), member))
         .collect();
     let taint = |member: &MemberView, desired: Option<&str>| {
         let wanted = member.state.reported() && desired != Some(target);
@@ -79,10 +79,10 @@ pub fn changes<'a>(plan: &RolloutPlan, members: impl IntoIterator<Item = &'a Mem
     let moving: std::collections::BTreeSet<&str> = plan.candidates.iter().map(String::as_str).collect();
     let taints = members
         .iter()
-        .filter(|(name, _)| !moving.contains(*name))
+        .filter(|(name, _)| !moving.contains(name.as_str()))
         .filter_map(|(name, member)| {
             Some(NodeChange {
-                node: (*name).to_owned(),
+                node: name.clone(),
                 desired: None,
                 tainted: Some(taint(member, member.state.desired_config())?),
             })

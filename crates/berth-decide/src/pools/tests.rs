@@ -105,7 +105,7 @@ fn a_new_target_is_told_to_as_many_as_may_move_and_taints_the_rest() {
         member("n6", "", "", ""),
     ];
     let plan = plan_of(&pool, &members);
-    let changes = changes(&plan, &members);
+    let changes = changes(&plan, members.iter().cloned());
     let brief: Vec<(&str, bool, Option<bool>)> = changes
         .iter()
         .map(|change| (change.node.as_str(), change.desired.is_some(), change.tainted))
@@ -144,7 +144,7 @@ fn a_paused_pool_writes_to_no_node_but_counts_them() {
     );
     let members = [member("n1", OLD, OLD, "Done"), member("n2", NEW, NEW, "Done")];
     let plan = plan_of(&pool, &members);
-    assert_eq!(changes(&plan, &members), []);
+    assert_eq!(changes(&plan, members.iter().cloned()), []);
     let (status, notes) = status(&pool, &plan, now(100));
     assert_eq!(status.machine_count, Some(2));
     assert_eq!(status.updated_machine_count, Some(1));
@@ -224,7 +224,7 @@ fn a_senseless_limit_holds_the_pool_and_says_so() {
     );
     let members = [member("n1", OLD, OLD, "Done")];
     let plan = plan_of(&pool, &members);
-    assert_eq!(changes(&plan, &members), []);
+    assert_eq!(changes(&plan, members.iter().cloned()), []);
     let (status, _) = status(&pool, &plan, now(100));
     let (degraded, message, _) = condition(&status, "Degraded");
     assert_eq!(degraded, "True");

@@ -200,6 +200,13 @@ pub struct MemberView {
 /// The label that the planner reads.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
+impl MemberView {
+    /// Whether the planner reads this label.
+    pub fn reads(label: &str) -> bool {
+        label == ZONE
+    }
+}
+
 impl From<NodeView> for MemberView {
     fn from(node: NodeView) -> Self {
         let zone = node.labels.get_key_value(ZONE);

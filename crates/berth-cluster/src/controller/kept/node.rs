@@ -1,6 +1,6 @@
 //! A Node as it is kept.
 
-use std::{ops::Deref, sync::Arc};
+use std::{collections::BTreeMap, ops::Deref, sync::Arc};
 
 use berth_decide::{NodeView, pools::MemberView};
 use berth_pools::NodeConditions;
@@ -96,13 +96,17 @@ impl From<NodeView> for KeptNode {
 impl KeptNode {
     /// What was put in.
     pub(in crate::controller) fn view(&self) -> NodeView {
+        self.view_with(self.labels.map())
+    }
+
+    fn view_with(&self, labels: BTreeMap<String, String>) -> NodeView {
         NodeView {
             name: self.name.to_string(),
             uid: self.uid.to_string(),
             resource_version: self.version().to_owned(),
             created: self.created,
             deleting: self.deleting,
-            labels: self.labels.map(),
+            labels,
             annotations: self.annotations.map(),
             taints: self.taints.to_vec(),
             unschedulable: self.unschedulable,
@@ -118,9 +122,11 @@ impl KeptNode {
         }
     }
 
-    /// What its pool needs to know.
+    /// What its pool needs to know. A plan looks at all nodes of a pool, so labels that it does not read are left out before.
     pub(in crate::controller) fn member(&self) -> MemberView {
-        MemberView::from(self.view())
+        let read = self.labels.iter().filter(|(key, _)| MemberView::reads(key));
+        let labels = read.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        MemberView::from(self.view_with(labels.collect()))
     }
 
     pub(in crate::controller) fn machine_objects(&self) -> Vec<MachineObject> {

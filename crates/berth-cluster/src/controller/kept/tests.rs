@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use berth_decide::{NodeView, names};
+use berth_decide::{NodeView, names, pools::MemberView};
 use berth_resources::{
     Berth, BerthSpec, BerthStatus, Departure, Followed, Machine, MachineObject, Phase, PoolPolicy, Preregister,
     Recreations, Taint, TaintEffect,
@@ -16,8 +16,18 @@ use crate::controller::news::Versioned as _;
 
 /// A few texts, so that objects say the same and differ in one word.
 fn word() -> impl Strategy<Value = String> {
-    proptest::sample::select(["", "a", "b", "worker", "example.com/tier", "kubernetes.io/hostname"].to_vec())
-        .prop_map(str::to_owned)
+    proptest::sample::select(
+        [
+            "",
+            "a",
+            "b",
+            "worker",
+            "example.com/tier",
+            "topology.kubernetes.io/zone",
+        ]
+        .to_vec(),
+    )
+    .prop_map(str::to_owned)
 }
 
 fn words() -> impl Strategy<Value = BTreeMap<String, String>> {
@@ -166,6 +176,7 @@ proptest! {
         let kept = KeptNode::from(node.clone());
         prop_assert_eq!(kept.view(), node.clone());
         prop_assert_eq!(kept.version(), version);
+        prop_assert_eq!(kept.member(), MemberView::from(node.clone()));
         let later = KeptNode::from(NodeView { resource_version: "later".to_owned(), ..node.clone() });
         prop_assert!(kept.says_the_same(&later));
         let other = KeptNode::from(NodeView { deleting: !node.deleting, ..node });

@@ -153,7 +153,7 @@ mod tests {
     fn a_text_is_held_once_and_let_go_of() {
         let mut texts = Texts::default();
         let kept = texts.share("worker");
-        assert!(Arc::ptr_eq(&kept, &texts.share(&"worker".to_owned())));
+        assert!(Arc::ptr_eq(&kept, &texts.share("worker")));
         for round in 0..10 * FEW {
             texts.share(&format!("rendered-{round}"));
         }

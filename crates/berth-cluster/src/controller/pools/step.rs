@@ -178,8 +178,7 @@ impl PoolEngine {
         let Some(pool) = self.state.pools.get(&plan.pool).cloned() else {
             return;
         };
-        let members: Vec<_> = self.state.members_of(&plan.pool).collect();
-        let changes = changes(plan, &members);
+        let changes = changes(plan, self.state.members_of(&plan.pool));
         let mut told = Vec::new();
         for change in changes {
             let key = Key::Node(change.node.clone());
