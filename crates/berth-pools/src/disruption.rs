@@ -13,9 +13,9 @@
 mod diff;
 mod registries;
 
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, str::FromStr};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 pub use diff::{Change, ChangeKind, ChangedItem, DiffError, SpecDiff, diff_specs, diff_specs_with};
 
@@ -74,6 +74,37 @@ impl fmt::Display for Action {
 impl Serialize for Action {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+/// A text that is not an action.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an action such as `none`, `restart crio.service` or `reboot`")]
+pub struct NotAnAction(String);
+
+impl FromStr for Action {
+    type Err = NotAnAction;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    fn from_str(text: &str) -> Result<Self, NotAnAction> {
+        match text.split_once(' ') {
+            Some(("reload", service)) if !service.is_empty() => Ok(Self::Reload(service.to_owned())),
+            Some(("restart", service)) if !service.is_empty() => Ok(Self::Restart(service.to_owned())),
+            _ => match text {
+                "none" => Ok(Self::None),
+                "daemon-reload" => Ok(Self::DaemonReload),
+                "drain" => Ok(Self::Drain),
+                "reboot" => Ok(Self::Reboot),
+                _ => Err(NotAnAction(text.to_owned())),
+            },
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Action {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
     }
 }
 

@@ -18,8 +18,8 @@ mod rollout;
 
 pub use controller_config::{ControllerConfig, OsImageStreams};
 pub use disruption::{
-    Action, Change, ChangeKind, ChangedItem, DiffError, DisruptionPolicy, FilePolicy, SpecDiff, UnitPolicy, UserPolicy,
-    combine, diff_specs, diff_specs_with,
+    Action, Change, ChangeKind, ChangedItem, DiffError, DisruptionPolicy, FilePolicy, NotAnAction, SpecDiff,
+    UnitPolicy, UserPolicy, combine, diff_specs, diff_specs_with,
 };
 pub use forecast::{
     DurationError, Forecast, ForecastInput, ForecastPool, NewNode, NodeForecast, NodeKind, PoolForecast, Reboots, Wave,
@@ -33,7 +33,8 @@ pub use protect::{
     protect_kubelet_configs, registered_labels,
 };
 pub use reconcile::{
-    Irreconcilable, IrreconcilableChange, IrreconcilableItem, ReconcileOverrides, reconcile, reconcile_with,
+    CORE, FORCE_FILE, Irreconcilable, IrreconcilableChange, IrreconcilableItem, ReconcileOverrides, reconcile,
+    reconcile_specs, reconcile_with,
 };
 pub use rehearsal::{
     AtWindow, Consequences, Delayed, Ending, Happening, Mishap, Moment, Outage, OutageKind, PoolRehearsal, Rehearsal,

@@ -13,10 +13,10 @@ use crate::{
 };
 
 /// Writing this file tells OpenShift's daemon to skip its checks. No config may do that on all machines at once.
-const FORCE_FILE: &str = "/run/machine-config-daemon-force";
+pub const FORCE_FILE: &str = "/run/machine-config-daemon-force";
 
 /// The only user that can change after installation.
-const CORE: &str = "core";
+pub const CORE: &str = "core";
 
 /// Why a rendered config cannot follow the current one: all reasons, not only the first.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,6 +95,7 @@ pub enum IrreconcilableItem {
 
 /// Changes that an administrator allows although machines that run will not follow them: only new machines do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an exception of its own")]
 pub struct ReconcileOverrides {
     /// Disks may change.
     pub disks: bool,
@@ -102,6 +103,10 @@ pub struct ReconcileOverrides {
     pub filesystems: bool,
     /// RAIDs may change.
     pub raid: bool,
+    /// Directories may change: whoever applies the config makes and removes them.
+    pub directories: bool,
+    /// Links may be new or point elsewhere: whoever applies the config makes them.
+    pub links: bool,
 }
 
 /// Whether machines that run `current` can be brought to `new`, which is made of `inputs`.
@@ -120,6 +125,16 @@ pub fn reconcile_with<'a>(
     inputs: impl IntoIterator<Item = &'a MachineConfig>,
     overrides: ReconcileOverrides,
 ) -> Result<(), Irreconcilable> {
+    reconcile_specs(current, (&new.name, &new.spec), inputs, overrides)
+}
+
+/// As [`reconcile_with`], for a config of which only name and spec are known: a machine does not have what it was made of.
+pub fn reconcile_specs<'a>(
+    current: &MachineConfigSpec,
+    (name, new): (&str, &MachineConfigSpec),
+    inputs: impl IntoIterator<Item = &'a MachineConfig>,
+    overrides: ReconcileOverrides,
+) -> Result<(), Irreconcilable> {
     let inputs: Vec<_> = merge_order(inputs)
         .into_iter()
         .map(|config| (config, read(&config.spec).unwrap_or_default()))
@@ -128,19 +143,19 @@ pub fn reconcile_with<'a>(
         inputs: &inputs,
         found: Vec::new(),
     };
-    match (read(current), read(&new.spec)) {
+    match (read(current), read(new)) {
         (Some(old), Some(new)) => changes.compare(&old, &new, overrides),
         (None, _) => changes.push(IrreconcilableItem::Unreadable("current"), |_, _| false),
         (_, None) => changes.push(IrreconcilableItem::Unreadable("new"), |_, _| false),
     }
-    if current.fips != new.spec.fips {
+    if current.fips != new.fips {
         changes.push(IrreconcilableItem::Fips, |config, _| config.spec.fips);
     }
     if changes.found.is_empty() {
         return Ok(());
     }
     Err(Irreconcilable {
-        rendered: new.name.clone(),
+        rendered: name.to_owned(),
         changes: changes.found,
     })
 }
@@ -205,24 +220,16 @@ impl Changes<'_> {
         if !overrides.raid {
             self.list(both, |c| storage(c, |s| &s.raid), |raid| &raid.name, Item::Raid);
         }
-        self.list(
-            both,
-            |c| storage(c, |s| &s.directories),
-            |dir| &dir.path,
-            Item::Directory,
-        );
-
-        // A link that is gone is removed from the machine; only new ones cannot be made.
-        let old_links = storage(old, |s| &s.links);
-        for link in storage(new, |s| &s.links)
-            .iter()
-            .filter(|link| !old_links.contains(link))
-        {
-            self.push(Item::Link(link.path.clone()), |_, config| {
-                storage(config, |s| &s.links)
-                    .iter()
-                    .any(|other| other.path == link.path)
-            });
+        if !overrides.directories {
+            self.list(
+                both,
+                |c| storage(c, |s| &s.directories),
+                |dir| &dir.path,
+                Item::Directory,
+            );
+        }
+        if !overrides.links {
+            self.links(old, new);
         }
         for file in new.files() {
             if file.append.as_ref().is_some_and(|parts| !parts.is_empty()) {
@@ -238,6 +245,21 @@ impl Changes<'_> {
         }
         self.list(both, |c| passwd(c, |p| &p.groups), |group| &group.name, Item::Group);
         self.users(users(old), users(new));
+    }
+
+    /// A link that is gone is removed from the machine; only new ones cannot be made.
+    fn links(&mut self, old: &Config, new: &Config) {
+        let old_links = storage(old, |s| &s.links);
+        for link in storage(new, |s| &s.links)
+            .iter()
+            .filter(|link| !old_links.contains(link))
+        {
+            self.push(IrreconcilableItem::Link(link.path.clone()), |_, config| {
+                storage(config, |s| &s.links)
+                    .iter()
+                    .any(|other| other.path == link.path)
+            });
+        }
     }
 
     fn users(&mut self, old: &[User], new: &[User]) {

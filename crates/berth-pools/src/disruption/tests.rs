@@ -273,3 +273,20 @@ fn a_config_that_cannot_be_read_is_an_error() {
     let error = diff_specs(&spec(json!({})), &spec(json!({"config": {"ignition": {}}}))).unwrap_err();
     assert_eq!(error.which, "new");
 }
+
+#[test]
+fn an_action_reads_back_and_other_words_are_refused() {
+    for action in [
+        Action::None,
+        Action::DaemonReload,
+        Action::Reload("crio.service".to_owned()),
+        Action::Restart("kubelet.service".to_owned()),
+        Action::Drain,
+        Action::Reboot,
+    ] {
+        assert_eq!(action.to_string().parse(), Ok(action));
+    }
+    for text in ["", "restart", "restart ", "Reboot", "reload"] {
+        assert!(text.parse::<Action>().is_err(), "{text}");
+    }
+}

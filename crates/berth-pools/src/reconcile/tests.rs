@@ -184,6 +184,7 @@ fn an_administrator_can_allow_disks_filesystems_and_raid() {
             disks,
             filesystems,
             raid,
+            ..ReconcileOverrides::default()
         };
         reconcile_with(&before, &new, &after, overrides).map_err(|error| error.changes.len())
     };

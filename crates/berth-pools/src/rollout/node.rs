@@ -19,6 +19,10 @@ pub mod annotation {
     pub const STATE: &str = "machineconfiguration.openshift.io/state";
     /// Why the daemon is degraded.
     pub const REASON: &str = "machineconfiguration.openshift.io/reason";
+    /// What the daemon does after a change: `Rebooting` before a reboot, empty otherwise.
+    pub const POST_CONFIG_ACTION: &str = "machineconfiguration.openshift.io/post-config-action";
+    /// The shape of the cluster; with `SingleReplica` there is nowhere to drain to.
+    pub const TOPOLOGY: &str = "machineconfiguration.openshift.io/controlPlaneTopology";
     /// The drain or uncordon that the daemon asks for.
     pub const DESIRED_DRAIN: &str = "machineconfiguration.openshift.io/desiredDrain";
     /// The last drain or uncordon that was carried out.
