@@ -109,6 +109,10 @@ const RULES: &[Rule] = &[
         forbidden: &[NO_DATABASE_OR_SERVER],
     },
     Rule {
+        crate_name: "berth-daemon",
+        forbidden: &[NO_INPUT_OUTPUT],
+    },
+    Rule {
         crate_name: "berth-decide",
         forbidden: &[NO_INPUT_OUTPUT],
     },

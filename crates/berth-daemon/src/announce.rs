@@ -1,0 +1,105 @@
+//! What the Node's annotations have to say: the contract of the Machine Config Operator, and Berth's own words beside it.
+//!
+//! They follow from the state on disk. Whatever becomes of them, they are written again.
+
+use std::collections::BTreeMap;
+
+use berth_pools::{DaemonState, annotation};
+
+use crate::host_config::NodeConfig;
+
+/// A request to write everything anew and to try again what was given up: any text that was not there before.
+pub const FORCE: &str = "berth.dev/force";
+
+/// The last request of [`FORCE`] that was met.
+pub const FORCED: &str = "berth.dev/forced";
+
+/// What on the host is not as its config says, where that does not degrade the node.
+pub const DRIFT: &str = "berth.dev/drift";
+
+/// The longest reason, as the original has it.
+const REASON_LIMIT: usize = 2000;
+
+/// What the annotations of a Node have to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    /// The config on disk.
+    pub current: String,
+    /// Its image, for pools with built ones.
+    pub image: Option<String>,
+    /// The config that is wanted as far as the host knows; it is written only where nobody says another.
+    pub desired: String,
+    /// What the daemon does.
+    pub state: DaemonState,
+    /// Why it is degraded; empty when it is not.
+    pub reason: String,
+    /// The drain or uncordon that is asked for; `None`: whatever was asked last.
+    pub drain: Option<String>,
+    /// Whether the host is about to be started again.
+    pub rebooting: bool,
+    /// What is not as the config says.
+    pub drift: Option<String>,
+    /// The last request to write everything anew that was met.
+    pub forced: Option<String>,
+}
+
+impl Announcement {
+    /// What is said of a host that runs this.
+    pub fn new(current: &NodeConfig, state: DaemonState) -> Self {
+        Self {
+            current: current.name.clone(),
+            image: current.image.clone(),
+            desired: current.name.clone(),
+            state,
+            reason: String::new(),
+            drain: None,
+            rebooting: false,
+            drift: None,
+            forced: None,
+        }
+    }
+
+    /// The annotations that have to change; `None` removes.
+    pub fn patch(&self, annotations: &BTreeMap<String, String>) -> BTreeMap<String, Option<String>> {
+        let is = |key: &str| annotations.get(key).map(String::as_str);
+        let mut patch = BTreeMap::new();
+        // The contract treats an empty value as none.
+        let mut say = |key: &str, text: Option<&str>| {
+            if is(key).unwrap_or_default() != text.unwrap_or_default() {
+                patch.insert(key.to_owned(), text.map(str::to_owned));
+            }
+        };
+        let reason: String = self.reason.chars().take(REASON_LIMIT).collect();
+        say(annotation::CURRENT_CONFIG, Some(&self.current));
+        say(annotation::CURRENT_IMAGE, self.image.as_deref());
+        say(annotation::STATE, Some(word(self.state)));
+        say(annotation::REASON, Some(&reason));
+        say(
+            annotation::POST_CONFIG_ACTION,
+            Some(if self.rebooting { "Rebooting" } else { "" }),
+        );
+        if is(annotation::DESIRED_CONFIG).unwrap_or_default().is_empty() {
+            say(annotation::DESIRED_CONFIG, Some(&self.desired));
+        }
+        if let Some(drain) = &self.drain {
+            say(annotation::DESIRED_DRAIN, Some(drain));
+        }
+        let drift: Option<String> = self
+            .drift
+            .as_ref()
+            .map(|drift| drift.chars().take(REASON_LIMIT).collect());
+        say(DRIFT, drift.as_deref());
+        say(FORCED, self.forced.as_deref());
+        patch
+    }
+}
+
+/// The word of the contract.
+fn word(state: DaemonState) -> &'static str {
+    match state {
+        DaemonState::Working => "Working",
+        DaemonState::Done => "Done",
+        DaemonState::Degraded => "Degraded",
+        DaemonState::Unreconcilable => "Unreconcilable",
+    }
+}
