@@ -69,7 +69,7 @@ fn what_is_wrong_is_said_in_the_originals_words() {
 
 #[test]
 fn a_diff_is_short_and_has_no_secrets_in_it() {
-    let many: String = (0..20).map(|line| format!("line {line}\n")).collect();
+    let many = (0..20).fold(String::new(), |text, line| text + &format!("line {line}\n"));
     let shown = found(entry("one\ntwo\n", 0o644), Some(entry(&many, 0o644)));
     assert!(shown.contains("\n-one\n-two\n+line 0\n"), "{shown}");
     assert!(shown.ends_with("(16 more lines)"), "{shown}");

@@ -52,7 +52,7 @@ fn keys(spec: &Node, field: &str, findings: &mut Findings) {
         findings.add(&lints::VALUE, node.span, message);
         return;
     };
-    let lines = text.trim().split('\n').map(str::trim);
+    let lines = text.trim().lines().map(str::trim);
     // An empty text is the same as none.
     for (index, line) in lines.enumerate().filter(|_| !text.trim().is_empty()) {
         // The key itself is not repeated: what stands there by mistake may be a private one.

@@ -217,7 +217,8 @@ fn templates(node: &Node, place: &str, of_clusters: bool, findings: &mut Finding
     let templates = node.get("crTemplates").and_then(Node::as_map);
     for (kind, _) in templates.into_iter().flatten() {
         let name = kind.as_str();
-        if !OF_NODES.contains(&name) && !(of_clusters && OF_CLUSTERS.contains(&name)) {
+        let is_known = OF_NODES.contains(&name) || (of_clusters && OF_CLUSTERS.contains(&name));
+        if !is_known {
             findings.add(
                 &lints::VALUE,
                 kind.span,

@@ -13,7 +13,7 @@ use crate::{
     served::{PATIENCE, Served},
 };
 
-/// What Keystone 30.0.0 on SQLite answers to `GET /v3/auth/tokens?nocatalog` about a token that asks about itself: with a role in a
+/// What Keystone 30.0.0 on `SQLite` answers to `GET /v3/auth/tokens?nocatalog` about a token that asks about itself: with a role in a
 /// project, with other roles, for the whole system, and without any scope. The identifiers are shortened.
 fn about(token: &str) -> Option<serde_json::Value> {
     let user = |name: &str| json!({"domain": {"id": "default", "name": "Default"}, "id": "99f8", "name": name, "password_expires_at": null});

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use berth_testing::ControlPlane;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::{
     figures::{Count, Figures},
@@ -16,6 +16,9 @@ use crate::{
 
 /// How often the API server lets etcd forget what happened; it keeps what is younger than one or two of these.
 pub(crate) const COMPACTION: Duration = Duration::from_secs(1);
+
+/// A storm that hits nothing ends after this time.
+const LONGEST_STORM: Duration = Duration::from_mins(1);
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +76,15 @@ impl Disturber {
             Disturbance::Storm(storm) => {
                 self.proxy.storm(Some(storm));
                 self.figures.add(Count::Storms, 1);
+                let before = self.figures.of(storm.count());
                 self.wait(2_000, 5_000).await;
+                // On a busy machine nothing may be sent for a while, as after the death of a leader.
+                let hit = async {
+                    while self.figures.of(storm.count()) == before {
+                        sleep(Duration::from_millis(100)).await;
+                    }
+                };
+                let _ = timeout(LONGEST_STORM, hit).await;
                 self.proxy.storm(None);
             }
             Disturbance::Restart => {

@@ -57,7 +57,7 @@ impl Storm {
         }
     }
 
-    fn count(self) -> Count {
+    pub(crate) fn count(self) -> Count {
         match self {
             Self::TooMany => Count::TooMany,
             Self::Conflict => Count::Conflict,
