@@ -390,7 +390,7 @@ Right:
 pub(crate) static DOCUMENT_FORM: Lint = Lint {
     code: "document-form",
     severity: Severity::Error,
-    summary: "a document to be layered or stored has not the form for it",
+    summary: "a document to be layered or stored does not have the required form",
     explanation: "\
 Airship documents are layered and stored by Deckhand's rules, which are strict about the form: `schema`, `metadata` and
 `data` and nothing else; in `metadata` the name, `schema: metadata/Document/v1`, a `storagePolicy` and a

@@ -119,7 +119,7 @@ pub struct PoolForecast {
     pub waves: Vec<Wave>,
     /// Every node that moves or joins, in order of its start.
     pub nodes: Vec<NodeForecast>,
-    /// Nodes that will not get there, and why.
+    /// Nodes that will not complete, and why.
     pub left: Vec<Waiting>,
     /// Reboots of all nodes together.
     pub reboots_with: u32,

@@ -69,7 +69,7 @@ pub struct PoolRehearsal {
     pub most_out: usize,
     /// Every time that a node was out of service, in order of its start.
     pub outages: Vec<Outage>,
-    /// Nodes that do not get there, and why.
+    /// Nodes that do not complete, and why.
     pub left: Vec<Waiting>,
     /// Reboots of all nodes together.
     pub reboots: u32,
@@ -195,7 +195,7 @@ pub fn compare(without: &Rehearsal, with: &Rehearsal) -> Consequences {
 }
 
 impl Rehearsal {
-    /// When each node that takes part is done; nothing for a node that does not get there.
+    /// When each node that takes part is done; nothing for a node that does not complete.
     fn arrivals(&self) -> BTreeMap<&str, Option<Duration>> {
         let mut arrivals = BTreeMap::new();
         for pool in &self.pools {

@@ -43,7 +43,7 @@ DUPLICATE_DOCUMENT Error "duplicate-document" "two documents have the same kind 
 preferred: the first is used and the second is an error. Delete one, or rename it.
 "
 UNKNOWN_FIELD Warning "unknown-field" "a field that this kind does not have"
-"The field is ignored, which is seldom what its author wanted. Most often it is a slip of the pen.
+"The field is ignored, which is seldom what its author wanted. Most often it is a typo.
 
   spec:
     nodeSelecter: {}     # wrong: there is no such field

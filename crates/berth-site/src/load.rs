@@ -374,7 +374,7 @@ impl<'a> Loader<'a> {
         self.own_names(kind, document);
     }
 
-    /// Labels and annotations under `berth.dev/` that Berth does not read on this kind: a slip of the pen, or the wrong
+    /// Labels and annotations under `berth.dev/` that Berth does not read on this kind: a typo, or the wrong
     /// document.
     fn own_names(&mut self, kind: Kind, document: &Document) {
         let known: &[&str] = match kind {

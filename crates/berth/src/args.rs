@@ -14,6 +14,7 @@ mod drydock;
 mod egress;
 mod explain;
 mod forecast;
+mod groups;
 mod ignition;
 mod ingress;
 mod install;
@@ -65,6 +66,7 @@ pub(crate) use self::{
     egress::{EgressArgs, EgressCommand, EgressPlanArgs, EgressVerifyArgs, Relabel},
     explain::ExplainArgs,
     forecast::ForecastArgs,
+    groups::grouped,
     ignition::IgnitionArgs,
     ingress::{IngressArgs, IngressCheckArgs, IngressCommand, IngressRewriteArgs, IngressShardArgs, Places},
     install::{DoctorArgs, FailureName, InstallAdmission, InstallArgs, InstallModeName, UninstallArgs},
@@ -109,7 +111,7 @@ pub(crate) use self::{
 ///
 /// Berth reads a folder of documents (pools, machine configs, label rules, racks, host profiles, nodes) and says for every
 /// node which machine-config pool and which labels it gets, where each label comes from and how it reaches the node. It
-/// renders what each pool's machines run, foretells what a change costs, and serves machines their first-boot config.
+/// renders what each pool's machines run, forecasts what a change costs, and serves machines their first-boot config.
 #[derive(Debug, Parser)]
 #[command(
     name = "berth",

@@ -134,7 +134,7 @@ pub(crate) enum Failure {
         status: u16,
     },
     /// A server answers in a form that this version does not know.
-    #[error("the answer of {server} has not the form that was expected")]
+    #[error("the answer of {server} does not have the expected form")]
     Unexpected {
         /// Its address.
         server: String,

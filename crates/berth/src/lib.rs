@@ -47,7 +47,7 @@ pub use self::{exit::Exit, io::Io};
 
 /// The whole command line as clap sees it, for generated man pages, completions and the reference.
 pub fn command() -> clap::Command {
-    Cli::command()
+    args::grouped(Cli::command())
 }
 
 /// Every lint of every crate, sorted by code.
@@ -78,7 +78,7 @@ where
 /// Reads the arguments. Under the name `kubectl-berth` the program is a plugin of kubectl, and its help says `kubectl berth`.
 fn parse(args: &[OsString]) -> Result<Result<Cli, Failure>, clap::Error> {
     let program = args.first().and_then(|first| Path::new(first).file_stem());
-    let mut command = Cli::command();
+    let mut command = command();
     if program.is_some_and(|program| program == KUBECTL_PLUGIN) {
         command = command.name("kubectl-berth").bin_name("kubectl berth");
     }
@@ -121,7 +121,7 @@ fn path_without_flag<'a>(error: &'a clap::Error, args: &[OsString]) -> Option<&'
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let whole = Cli::command();
+    let whole = command();
     let mut command = &whole;
     for word in args.iter().skip(1).map_while(|word| word.to_str()) {
         match command.find_subcommand(word) {

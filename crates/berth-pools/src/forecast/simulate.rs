@@ -28,7 +28,7 @@ pub(super) struct Course {
     pub(super) limit: usize,
     /// Nodes that moved or joined, in order of their start.
     pub(super) nodes: Vec<Passage>,
-    /// Nodes that did not get there.
+    /// Nodes that did not complete.
     pub(super) left: Vec<Waiting>,
 }
 

@@ -72,9 +72,9 @@ fn pool_picture(forecast: &Forecast, pool: &PoolForecast) -> PoolPicture {
         facts.push("paused".to_owned());
     }
     let note = pool.left.first().map(|first| match pool.left.len() {
-        1 => format!("{} will not get there: {}", first.node, first.reason),
+        1 => format!("{} will not complete: {}", first.node, first.reason),
         count => format!(
-            "{count} nodes will not get there, first {}: {}",
+            "{count} nodes will not complete, first {}: {}",
             first.node, first.reason
         ),
     });

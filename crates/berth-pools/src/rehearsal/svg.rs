@@ -62,9 +62,9 @@ fn summary(rehearsal: &Rehearsal, pools: &[PoolPicture]) -> String {
     );
     match left {
         0 => {}
-        1 => text.push_str("; 1 node does not get there"),
+        1 => text.push_str("; 1 node does not complete"),
         // Writing to a String cannot fail.
-        count => drop(write!(text, "; {count} nodes do not get there")),
+        count => drop(write!(text, "; {count} nodes do not complete")),
     }
     text.push_str(match rehearsal.fits_window {
         Some(true) => ". Fits the window.",
@@ -94,8 +94,8 @@ fn picture(rehearsal: &Rehearsal, pool: &PoolRehearsal, span: Duration) -> PoolP
         facts.push("paused".to_owned());
     }
     let note = pool.left.first().map(|first| match pool.left.len() {
-        1 => format!("{} does not get there: {}", first.node, first.reason),
-        count => format!("{count} nodes do not get there, first {}: {}", first.node, first.reason),
+        1 => format!("{} does not complete: {}", first.node, first.reason),
+        count => format!("{count} nodes do not complete, first {}: {}", first.node, first.reason),
     });
     PoolPicture {
         name: pool.pool.clone(),

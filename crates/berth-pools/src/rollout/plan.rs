@@ -202,7 +202,7 @@ fn explain(rollout: &PoolRollout, selection: &Selection<'_>, node: &NodeState, r
         WaitReason::Paused => "the pool is paused".to_owned(),
         WaitReason::WaitsForPool(pool) => format!("a node of pool {pool} is unavailable or moves"),
         WaitReason::Leaving(pool) => format!("belongs to pool {pool}; its labels come first"),
-        WaitReason::NotReady => format!("does not serve: {}", out_of_service(node)),
+        WaitReason::NotReady => out_of_service(node),
         WaitReason::Unreported => "its daemon has not reported what it runs".to_owned(),
         WaitReason::Busy(config) => format!("still moves to {config}"),
         WaitReason::Failed => match node.troubles().first() {
@@ -220,7 +220,7 @@ fn explain(rollout: &PoolRollout, selection: &Selection<'_>, node: &NodeState, r
 fn out_of_service(node: &NodeState) -> String {
     let conditions = &node.conditions;
     let causes = [
-        (conditions.ready == Some(false), "not Ready"),
+        (conditions.ready == Some(false), "NotReady"),
         (conditions.disk_pressure == Some(true), "DiskPressure"),
         (conditions.network_unavailable == Some(true), "NetworkUnavailable"),
         (node.unschedulable, "cordoned"),

@@ -365,7 +365,7 @@ fn every_wait_has_its_reason() {
     let plan = plan_pool(&rollout);
     for (node, expected) in [
         ("failed", "could not take rendered-infra-2222: disk full"),
-        ("lost", "does not serve: not Ready, cordoned"),
+        ("lost", "NotReady, cordoned"),
         ("new", "its daemon has not reported what it runs"),
         ("busy", "still moves to rendered-infra-x"),
         ("leaving", "belongs to pool storage; its labels come first"),

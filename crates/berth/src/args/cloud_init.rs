@@ -7,7 +7,7 @@ use super::{
     boot::{ArtefactFormat, BootArgs},
 };
 
-/// Make the cloud-init user data that gives one machine its boot labels
+/// Make cloud-init user data with a machine's boot labels
 ///
 /// It writes the files that hand the labels to the kubelet. Labels that have to reach the Node by another route are named
 /// in comments at the top.

@@ -41,7 +41,7 @@ pub(crate) enum AdmissionName {
     Off,
 }
 
-/// Keep the promise in a cluster
+/// Run the controllers
 ///
 /// Creates Nodes with their labels before their kubelets register, keeps the labels right, follows an administrator who
 /// moves a Node to another pool, and brings a deleted Node back in its current pool. Several replicas may run: one

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{FlavourArg, Output, RepositoryArgs};
 
-/// Compare two folders or revisions of documents: what changes on machines, and what it costs
+/// Compare two folders or revisions: what changes, what it costs
 ///
 /// Per pool: files, units, drop-ins, kernel arguments, extensions and settings of the pool that differ, each with what it
 /// needs on a machine (none, daemon-reload, reload, restart, drain, reboot), and for all together. Text is shown as a

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::{ClusterArgs, Output, ingress::Places};
 
-/// Questions about egress addresses and the nodes that host them
+/// Check which nodes host egress addresses
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Files, FlavourArg, Output};
 
-/// Foretell a rollout: who moves when, with how many reboots, and until when
+/// Forecast a rollout: order, reboots, finish time
 ///
 /// Plays the whole rollout through: live nodes move to the rendered config of the pool that they are in once their labels
 /// are applied, in waves of `maxUnavailable`; machines that are declared but not registered join. It says what the same rollout would

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::{Files, FlavourArg, Format, Output};
 
-/// Questions about ingress controllers and the nodes their routers run on
+/// Check where ingress routers run
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

@@ -106,7 +106,7 @@ pub(crate) struct InstallArgs {
     pub(crate) output: Output,
 }
 
-/// Remove Berth from a cluster, and leave the Nodes alone
+/// Remove Berth from a cluster; Nodes stay as they are
 ///
 /// Removes the controllers, their rights, the admission policies and the definitions, and with these all Berths and label
 /// rules. Nodes keep their labels. Pools stay unless --pools is given, and definitions that are not Berth's are never

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::{Format, Output};
 
-/// The Ignition config inside a CoreOS live image
+/// Embed an Ignition config in a CoreOS live image
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{Files, boot::ArtefactFormat};
 
-/// Make the kubeadm config that gives one machine its boot labels
+/// Make a kubeadm config with a machine's boot labels
 ///
 /// It holds the registration of the node: its name, the kubelet's `node-labels`, and the taints of its Berth. How the
 /// machine finds the cluster is for you to add, under `discovery`. The rules of upstream Kubernetes hold, whatever the

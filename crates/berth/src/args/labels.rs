@@ -5,7 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{FlavourArg, Output};
 
-/// Questions about labels alone
+/// Check labels against the rules of kubelets
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Files, FlavourArg, Output};
 
-/// Play a change through on a copy of the cluster, on simulated time
+/// Simulate a rollout on a copy of the cluster, with failures
 ///
 /// Takes the nodes as they were observed, applies the labels of the site, and lets planner and node daemons do their work:
 /// each node is told, drained, rebooted and taken back, as on the cluster, only that an hour takes no time. It says when

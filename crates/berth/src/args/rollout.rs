@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::{Files, FlavourArg, Output};
 
-/// Questions about moving nodes to their rendered config
+/// Plan how nodes move to their rendered config
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 use super::{DatabaseArgs, FlavourArg, LimitArgs, StrategyName};
 
-/// Run everything that Berth serves in one process
+/// Run the API server and the Ignition server in one process
 ///
 /// With --listen the API under /api/v1.0: documents in buckets and revisions as Deckhand serves them, staging and actions as
 /// Shipyard's, tasks and node filters as Drydock's, node labels as Promenade's. GET /docs shows all routes, GET /openapi.json

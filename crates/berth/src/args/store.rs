@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::{DatabaseArgs, Output};
 
-/// Look after the database that holds the documents
+/// Check, back up and compact the database
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

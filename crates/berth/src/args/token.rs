@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::{ClusterArgs, Output};
 
-/// Tokens with which machines fetch their Ignition config, and people use the API
+/// Manage tokens of machines and of API users
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

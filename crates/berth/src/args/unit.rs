@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::FlavourArg;
 
-/// Questions about systemd units
+/// Inspect the kubelet's systemd unit
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

@@ -9,7 +9,7 @@ use clap::Args;
 /// Starts an embedded Kubernetes API, the API of documents on a database, the Ignition server and the controllers in this
 /// process, and boots the machines of a site in front of you: each fetches its Ignition with a token of its own, asks for
 /// its certificate and registers. On a terminal it draws pools and machines; elsewhere it prints a line for each thing that
-/// happens. Time passes faster than it does. It is for trying and rehearsing; production uses a real cluster. Ctrl-C ends
+/// happens. Simulated time runs faster than real time (see --speed). It is for trying and rehearsing; production uses a real cluster. Ctrl-C ends
 /// it.
 ///
 /// Executables for clusters can be built without it (cargo feature `up`).

@@ -166,7 +166,9 @@ pub(crate) struct ControlArgs {
     pub(crate) output: Output,
 }
 
-/// End a running action: nodes that have begun are finished, the others are left as they are
+/// Stop a running action after the nodes in progress
+///
+/// Nodes that have begun are finished; the others stay as they are.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -176,7 +178,9 @@ pub(crate) struct StopArgs {
     pub(crate) control: ControlArgs,
 }
 
-/// Hold a running action: nodes that have begun are finished, the others wait
+/// Pause a running action after the nodes in progress
+///
+/// Nodes that have begun are finished; the others wait.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -186,7 +190,7 @@ pub(crate) struct PauseArgs {
     pub(crate) control: ControlArgs,
 }
 
-/// Let a paused action go on
+/// Resume a paused action
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -196,7 +200,7 @@ pub(crate) struct ResumeArgs {
     pub(crate) control: ControlArgs,
 }
 
-/// Run an action again for the nodes that failed, and only for them
+/// Run an action again for the nodes that failed
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -213,7 +217,7 @@ pub(crate) struct RetryArgs {
     pub(crate) output: Output,
 }
 
-/// The record of what was done to a whole site
+/// Record what was done to a whole site
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
 pub(crate) struct SiteActionArgs {

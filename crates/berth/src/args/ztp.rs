@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{FlavourArg, Output};
 
-/// Make the manifests with which a hub installs the site's cluster
+/// Make the manifests that a hub installs a cluster from
 ///
 /// The whole set for a hub that runs Assisted Service: cluster, hosts with role, pool and labels, their static networks,
 /// Ignition overrides that carry the boot labels (so that they are there when the node registers, not after it is Ready), and

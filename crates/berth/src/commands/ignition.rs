@@ -97,7 +97,7 @@ pub(crate) fn run(args: &IgnitionArgs, stdin: &mut dyn Read, printer: &mut Print
         return Ok(Exit::No);
     }
     print(args, &answer.config, printer)?;
-    printer.note(&format!("{}: labels go by the way `{}`", subject.name, answer.way))?;
+    printer.note(&format!("{}: labels via {}", subject.name, answer.way))?;
     boot::show_asides(printer, &answer.left_out, &answer.notes)?;
     if let Some(rendered) = rendered {
         show_what_ignition_cannot(rendered, printer)?;

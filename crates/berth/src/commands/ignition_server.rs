@@ -199,7 +199,7 @@ impl Ready {
     }
 }
 
-/// Who may fetch configs. A token file that is not there opens nothing to anybody, and is a slip of the pen.
+/// Who may fetch configs. A token file that is not there opens nothing to anybody, and is a mistake.
 fn access(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Printer<'_>) -> Result<Access, Failure> {
     let Some(path) = &args.tokens else {
         return Ok(Access::Anonymous);

@@ -93,7 +93,7 @@ fn show_asides(
 ) -> Result<(), Failure> {
     let carried = labels.len().saturating_sub(made.left_out.len());
     printer.note(&format!(
-        "pool `{}`: {} by the way `{}`",
+        "pool `{}`: {} via {}",
         args.pool,
         counted(carried, "label"),
         made.way

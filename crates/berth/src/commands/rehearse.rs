@@ -233,8 +233,8 @@ impl RehearsalReport<'_> {
         let finish = format_duration(rehearsal.finish);
         let mut text = match left {
             0 => format!("{reboots}, done after {finish}\n"),
-            1 => format!("{reboots}, all others done after {finish}; 1 node does not get there\n"),
-            _ => format!("{reboots}, all others done after {finish}; {left} nodes do not get there\n"),
+            1 => format!("{reboots}, all others done after {finish}; 1 node does not complete\n"),
+            _ => format!("{reboots}, all others done after {finish}; {left} nodes do not complete\n"),
         };
         if let Some(consequences) = &self.consequences {
             text.push_str(&told(consequences));

@@ -20,7 +20,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Connects and begins to follow. A cluster that cannot be reached at the start is a slip of the pen; one that goes away
+    /// Connects and begins to follow. A cluster that cannot be reached at the start is a mistake; one that goes away
     /// later comes back.
     pub(crate) async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Self, Failure> {
         let client = connect(kubeconfig, context).await?;
