@@ -109,7 +109,9 @@ fn read_documents(
             }
             Event::DocumentEnd => {
                 let mut finished = tree.end_document();
+                // Once: what makes it an Airship document may be something else in PyYAML's dialect, as in `schema: 7:7`.
                 if finished.is_foreign
+                    && dialect == Dialect::default()
                     && let Some(again) = read_again(&mut tree, piece, (resume_at, start), *left)
                 {
                     finished = again;

@@ -355,3 +355,26 @@ fn each_document_of_a_file_has_the_dialect_of_its_envelope() {
         Some("1e3")
     );
 }
+
+/// The envelope is found by a text that may be a number or a date in the other dialect. The reader went back and forth between
+/// the two until its stack was used up.
+#[test]
+fn a_schema_that_is_not_a_text_in_the_other_dialect_is_read_all_the_same() {
+    for written in WRITTEN.iter().chain(&["7:7", "190:20:30", "2026-11-18", "1_000"]) {
+        for text in [
+            format!("schema: {written}\n"),
+            format!("schema: {written}\nmetadata: {{name: {written}}}\ndata: {{a: {written}}}\n"),
+            format!("---\nschema: {written}\n---\nschema: {written}\n...\n"),
+        ] {
+            let mut sources = Sources::new();
+            let id = sources.add("input", text.as_str());
+            let parsed = parse(&sources, id);
+            let documents = text.matches("schema:").count();
+            assert!(
+                parsed.documents.len() == documents || !parsed.diagnostics.is_empty(),
+                "{text}: {:?}",
+                parsed.diagnostics
+            );
+        }
+    }
+}
