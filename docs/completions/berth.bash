@@ -31,6 +31,9 @@ _berth() {
             berth,controller)
                 cmd="berth__subcmd__controller"
                 ;;
+            berth,daemon)
+                cmd="berth__subcmd__daemon"
+                ;;
             berth,describe)
                 cmd="berth__subcmd__describe"
                 ;;
@@ -81,6 +84,9 @@ _berth() {
                 ;;
             berth,machineconfig)
                 cmd="berth__subcmd__machineconfig"
+                ;;
+            berth,node)
+                cmd="berth__subcmd__node"
                 ;;
             berth,node-manifest)
                 cmd="berth__subcmd__node__subcmd__manifest"
@@ -343,6 +349,9 @@ _berth() {
             berth__subcmd__help,controller)
                 cmd="berth__subcmd__help__subcmd__controller"
                 ;;
+            berth__subcmd__help,daemon)
+                cmd="berth__subcmd__help__subcmd__daemon"
+                ;;
             berth__subcmd__help,describe)
                 cmd="berth__subcmd__help__subcmd__describe"
                 ;;
@@ -393,6 +402,9 @@ _berth() {
                 ;;
             berth__subcmd__help,machineconfig)
                 cmd="berth__subcmd__help__subcmd__machineconfig"
+                ;;
+            berth__subcmd__help,node)
+                cmd="berth__subcmd__help__subcmd__node"
                 ;;
             berth__subcmd__help,node-manifest)
                 cmd="berth__subcmd__help__subcmd__node__subcmd__manifest"
@@ -556,6 +568,15 @@ _berth() {
             berth__subcmd__help__subcmd__labels,check)
                 cmd="berth__subcmd__help__subcmd__labels__subcmd__check"
                 ;;
+            berth__subcmd__help__subcmd__node,force)
+                cmd="berth__subcmd__help__subcmd__node__subcmd__force"
+                ;;
+            berth__subcmd__help__subcmd__node,repair)
+                cmd="berth__subcmd__help__subcmd__node__subcmd__repair"
+                ;;
+            berth__subcmd__help__subcmd__node,show)
+                cmd="berth__subcmd__help__subcmd__node__subcmd__show"
+                ;;
             berth__subcmd__help__subcmd__promenade,node-labels)
                 cmd="berth__subcmd__help__subcmd__promenade__subcmd__node__subcmd__labels"
                 ;;
@@ -714,6 +735,30 @@ _berth() {
                 ;;
             berth__subcmd__labels__subcmd__help,help)
                 cmd="berth__subcmd__labels__subcmd__help__subcmd__help"
+                ;;
+            berth__subcmd__node,force)
+                cmd="berth__subcmd__node__subcmd__force"
+                ;;
+            berth__subcmd__node,help)
+                cmd="berth__subcmd__node__subcmd__help"
+                ;;
+            berth__subcmd__node,repair)
+                cmd="berth__subcmd__node__subcmd__repair"
+                ;;
+            berth__subcmd__node,show)
+                cmd="berth__subcmd__node__subcmd__show"
+                ;;
+            berth__subcmd__node__subcmd__help,force)
+                cmd="berth__subcmd__node__subcmd__help__subcmd__force"
+                ;;
+            berth__subcmd__node__subcmd__help,help)
+                cmd="berth__subcmd__node__subcmd__help__subcmd__help"
+                ;;
+            berth__subcmd__node__subcmd__help,repair)
+                cmd="berth__subcmd__node__subcmd__help__subcmd__repair"
+                ;;
+            berth__subcmd__node__subcmd__help,show)
+                cmd="berth__subcmd__node__subcmd__help__subcmd__show"
                 ;;
             berth__subcmd__promenade,help)
                 cmd="berth__subcmd__promenade__subcmd__help"
@@ -911,7 +956,7 @@ _berth() {
 
     case "${cmd}" in
         berth)
-            opts="-h -V --help --version lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard drydock promenade rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help"
+            opts="-h -V --help --version lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard drydock promenade rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller daemon status node help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1589,6 +1634,56 @@ _berth() {
                     ;;
                 --flavour)
                     COMPREPLY=($(compgen -W "upstream openshift" -- "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "plain json" -- "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "error warn info debug" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__daemon)
+            opts="-h --node-name --root --drift --health-deadline --probe --kexec --kubeconfig --context --log-format --log-level --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --node-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drift)
+                    COMPREPLY=($(compgen -W "report repair degrade" -- "${cur}"))
+                    return 0
+                    ;;
+                --health-deadline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --probe)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --kubeconfig)
@@ -2369,7 +2464,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__drydock__subcmd__task__subcmd__create)
-            opts="-a -d -n -r -t -h --action --design-ref --node-names --rack-names --node-tags --block --poll-interval --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-a -d -n -r -t -b -h --action --design-ref --node-names --rack-names --node-tags --block --no-block --poll-interval --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2759,7 +2854,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__drydock__subcmd__task__subcmd__show)
-            opts="-t -h --task-id --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-t -b -h --task-id --block --no-block --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3091,7 +3186,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__help)
-            opts="lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard drydock promenade rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller status help"
+            opts="lint resolve explain pools plan render diff apply revisions show rollback tag configdocs relabel actions describe stop pause resume retry site-action shipyard drydock promenade rollout forecast rehearse machineconfig ignition cloud-init kubeadm unit ingress egress up serve ignition-server token pointer iso ztp node-manifest store labels selector install uninstall doctor controller daemon status node help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3231,6 +3326,20 @@ _berth() {
             return 0
             ;;
         berth__subcmd__help__subcmd__controller)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__daemon)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3762,9 +3871,65 @@ _berth() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        berth__subcmd__help__subcmd__node)
+            opts="show force repair"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         berth__subcmd__help__subcmd__node__subcmd__manifest)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__node__subcmd__force)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__node__subcmd__repair)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__help__subcmd__node__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -4993,7 +5158,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__install)
-            opts="-o -h --image --mode --namespace --replicas --approve --admission --admission-failure --admission-client-ca --flavour --database-secret --dry-run --kubeconfig --context --output --help"
+            opts="-o -h --image --mode --namespace --replicas --approve --admission --admission-failure --admission-client-ca --flavour --database-secret --no-daemon --drift --dry-run --kubeconfig --context --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5033,6 +5198,10 @@ _berth() {
                     ;;
                 --database-secret)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drift)
+                    COMPREPLY=($(compgen -W "report repair degrade" -- "${cur}"))
                     return 0
                     ;;
                 --kubeconfig)
@@ -5488,6 +5657,20 @@ _berth() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        berth__subcmd__node)
+            opts="-h --help show force repair help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         berth__subcmd__node__subcmd__manifest)
             opts="-f -o -h --filename --node --install --flavour --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -5521,6 +5704,158 @@ _berth() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "yaml json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__node__subcmd__force)
+            opts="-h --kubeconfig --context --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__node__subcmd__help)
+            opts="show force repair help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__node__subcmd__help__subcmd__force)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__node__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__node__subcmd__help__subcmd__repair)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__node__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__node__subcmd__repair)
+            opts="-o -h --dry-run --kubeconfig --context --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        berth__subcmd__node__subcmd__show)
+            opts="-o -h --kubeconfig --context --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -6113,7 +6448,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__rehearse)
-            opts="-f -o -h --filename --nodes --scenario --fail --window --reboot-minutes --drain-minutes --svg --journal --os-image-url --flavour --output --help"
+            opts="-f -o -h --filename --nodes --reboot-minutes --drain-minutes --window --svg --os-image-url --flavour --output --scenario --fail --journal --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6131,23 +6466,15 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --scenario)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --fail)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --window)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --reboot-minutes)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --drain-minutes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --window)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6169,6 +6496,14 @@ _berth() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                --scenario)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -6815,24 +7150,12 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard)
-            opts="-h --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help create commit get describe logs stop pause unpause help"
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help create commit get describe logs stop pause unpause help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --os-auth-token)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -6874,6 +7197,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6885,24 +7220,12 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__commit)
-            opts="-h --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help configdocs"
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help configdocs"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --os-auth-token)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -6944,6 +7267,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6955,24 +7290,12 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__commit__subcmd__configdocs)
-            opts="-h --force --dryrun --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --force --dryrun --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --os-auth-token)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -7014,6 +7337,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7025,24 +7360,12 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__create)
-            opts="-h --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help action configdocs"
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help action configdocs"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --os-auth-token)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -7084,6 +7407,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7095,25 +7430,13 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__create__subcmd__action)
-            opts="-h --param --allow-intermediate-commits --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --param --allow-intermediate-commits --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --param)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7161,6 +7484,18 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -7169,7 +7504,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__create__subcmd__configdocs)
-            opts="-h --append --replace --empty-collection --filename --directory --recurse --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --append --replace --empty-collection --filename --directory --recurse --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7183,18 +7518,6 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --os-auth-token)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -7236,6 +7559,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7247,25 +7582,13 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__describe)
-            opts="-h --action --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --action --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --action)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7310,6 +7633,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7321,24 +7656,12 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__get)
-            opts="-h --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help actions configdocs renderedconfigdocs workflows site-statuses"
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help actions configdocs renderedconfigdocs workflows site-statuses"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --os-auth-token)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -7380,6 +7703,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7391,24 +7726,12 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__get__subcmd__actions)
-            opts="-h --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --os-auth-token)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -7450,6 +7773,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7461,25 +7796,13 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__get__subcmd__configdocs)
-            opts="-h --collection --buffer --committed --last-site-action --successful-site-action --cleartext-secrets --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --collection --buffer --committed --last-site-action --successful-site-action --cleartext-secrets --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --collection)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7524,6 +7847,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7535,24 +7870,12 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__get__subcmd__renderedconfigdocs)
-            opts="-h --buffer --committed --last-site-action --successful-site-action --cleartext-secrets --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --buffer --committed --last-site-action --successful-site-action --cleartext-secrets --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --os-auth-token)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -7594,6 +7917,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7605,25 +7940,13 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__get__subcmd__site__subcmd__statuses)
-            opts="-h --status-type --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --status-type --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --status-type)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7668,6 +7991,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7679,25 +8014,13 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__get__subcmd__workflows)
-            opts="-h --since --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --since --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --since)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7742,6 +8065,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7753,24 +8088,12 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__help)
-            opts="-h --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --os-auth-token)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -7815,6 +8138,18 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -7823,7 +8158,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__logs)
-            opts="-h --action --try --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --action --try --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7837,18 +8172,6 @@ _berth() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --os-auth-token)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -7890,6 +8213,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7901,25 +8236,13 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__pause)
-            opts="-h --action --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --action --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --action)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7964,6 +8287,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7975,25 +8310,13 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__stop)
-            opts="-h --action --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --action --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --action)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8038,6 +8361,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8049,25 +8384,13 @@ _berth() {
             return 0
             ;;
         berth__subcmd__shipyard__subcmd__unpause)
-            opts="-h --action --context-marker --output-format --verbosity --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --help"
+            opts="-h --action --os-auth-token --os-auth-url --os-username --os-password --os-project-name --os-project-domain-name --os-user-domain-name --debug --no-debug --server --server-ca --token-file --token --context-marker --output-format --verbosity --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --action)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --context-marker)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output-format)
-                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
-                    return 0
-                    ;;
-                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8112,6 +8435,18 @@ _berth() {
                     return 0
                     ;;
                 --token)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context-marker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-format)
+                    COMPREPLY=($(compgen -W "cli raw format" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbosity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8937,7 +9272,7 @@ _berth() {
             return 0
             ;;
         berth__subcmd__up)
-            opts="-f -h --site --filename --machines --without-berth --scenario --port --data-dir --speed --plain --once --help"
+            opts="-f -h --site --filename --machines --mode --without-berth --scenario --port --data-dir --speed --plain --once --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8957,6 +9292,10 @@ _berth() {
                     ;;
                 --machines)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mode)
+                    COMPREPLY=($(compgen -W "labels full" -- "${cur}"))
                     return 0
                     ;;
                 --scenario)

@@ -9,7 +9,7 @@ use berth_fuzz::byte_parts;
 use berth_labels::{Flavour, LabelSet, NodeLabels};
 use berth_units::{
     DropInRequest, EffectiveUnit, EnvFile, EnvFileContent, Environment, LabelsFile, UnitFile, check_kubelet_unit,
-    drop_in, seed_labels,
+    drop_in, see_through, seed_labels,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -93,7 +93,10 @@ fn check_applied(
     text: &str,
 ) {
     assert_eq!(applied.refusal(), None, "{text}");
-    let before = check_kubelet_unit(unit, environment, flavour);
+    // An override that only runs the command it replaced hides what is wrong with that command, and the drop-in takes its place.
+    let mut replaced = unit.clone();
+    see_through(&mut replaced);
+    let before = check_kubelet_unit(&replaced, environment, flavour);
     let after = check_kubelet_unit(applied, environment, flavour);
     let stoppers = after.stoppers.iter().map(|stopper| &stopper.reason);
     let known: Vec<_> = before.stoppers.iter().map(|stopper| &stopper.reason).collect();

@@ -2,8 +2,9 @@
 // Ignition's own parser and merge, its JSON and YAML encoders and OpenShift's types. Tests hold Berth's rendering and
 // Ignition server against it.
 //
-// The operator's module itself is not on the module proxy, so what it does between these libraries is written down here
-// once more: the order of machine configs, the fields that win, the salted hash, and the files that its server appends.
+// The operator's module itself is not built here (the module proxy gives single commits of 2025 only), so what it does
+// between these libraries is written down here once more: the order of machine configs, the fields that win, the salted
+// hash, and the files that its server appends.
 //
 // It reads JSON lines, each with one question, and answers each with one JSON line.
 package main

@@ -4,6 +4,7 @@ mod dependencies;
 mod features;
 mod pages;
 mod sources;
+mod words;
 
 use std::fmt;
 
@@ -15,6 +16,7 @@ pub use dependencies::dependency_violations;
 pub use features::feature_violations;
 pub use pages::page_violations;
 pub use sources::source_violations;
+pub use words::word_violations;
 
 /// One place where the workspace breaks one of its own rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +39,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     violations.extend(feature_violations(workspace)?);
     violations.extend(source_violations(workspace)?);
     violations.extend(page_violations(workspace)?);
+    violations.extend(word_violations(workspace)?);
     if violations.is_empty() {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 //!
 //! They are built with Go from the module proxy, by the small module in `xtask/envtest/`: its go.mod has the versions
 //! and its go.sum the checksums. The results are kept below the user's cache directory by version. OpenShift's custom
-//! resource definitions are copied there too; they are no part of this project.
+//! resource definitions are copied there too; they are not part of this project.
 
 use std::{
     env,
@@ -268,7 +268,7 @@ fn linker_flags(version: &str) -> Result<String> {
     let numbers = version.strip_prefix('v').unwrap_or(version);
     let mut parts = numbers.split('.');
     let (Some(major), Some(minor)) = (parts.next(), parts.next()) else {
-        bail!("`{version}` is no version of Kubernetes");
+        bail!("`{version}` is not a version of Kubernetes");
     };
     let mut flags = vec!["-s -w".to_owned()];
     for package in VERSION_PACKAGES {

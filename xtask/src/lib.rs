@@ -29,7 +29,9 @@ use anyhow::{Result, bail};
 
 use campaign::Campaign;
 
-pub use architecture::{Violation, dependency_violations, feature_violations, page_violations, source_violations};
+pub use architecture::{
+    Violation, dependency_violations, feature_violations, page_violations, source_violations, word_violations,
+};
 pub use workspace::Workspace;
 
 /// Reads the command line, does the chore, and turns the result into an exit code.

@@ -123,7 +123,7 @@ pub(crate) fn yanked(workspace: &Workspace) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// No package has a known vulnerability. The answer is the reason if the database of advisories cannot be had.
+/// No package has a known vulnerability. The answer is the reason if the database of advisories is not available.
 pub(crate) fn advisories(workspace: &Workspace) -> Result<Option<String>> {
     let deny = |arguments: &[&str]| -> Result<Option<std::process::Output>> {
         let mut command = Command::new("cargo-deny");

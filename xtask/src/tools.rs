@@ -194,7 +194,7 @@ fn is_executable(path: &Path) -> bool {
 
 /// Installs the missing tools where that is possible, and says what it does or what the person can do.
 ///
-/// A tool that cannot be installed is no failure: the closing lines name what did not run without it.
+/// A tool that cannot be installed is not a failure: the closing lines name what did not run without it.
 pub(crate) fn set_up(tools: &[&Tool]) {
     let missing: Vec<&Tool> = tools.iter().copied().filter(|tool| !tool.is_installed()).collect();
     if missing.is_empty() {
@@ -245,7 +245,7 @@ fn debian_packages(missing: &[&Tool]) -> Vec<&'static str> {
 fn set_up_packages(packages: &[&str]) {
     let line = format!("apt-get install --yes --no-install-recommends {}", packages.join(" "));
     if !is_executable(Path::new("/usr/bin/apt-get")) {
-        println!("this is no Debian machine: install these programs by hand to run everything");
+        println!("this is not a Debian machine: install these programs by hand to run everything");
     } else if !is_root() {
         println!("to run everything, run as root: apt-get update && {line}");
     } else {

@@ -69,8 +69,8 @@ impl Workspace {
         Ok(names)
     }
 
-    /// Every `.rs` file under a folder of the workspace, sorted, as paths relative to the root.
-    pub(crate) fn rust_files(&self, under: &str) -> Result<Vec<PathBuf>> {
+    /// Every file with an extension under a folder of the workspace, sorted, as paths relative to the root.
+    pub(crate) fn files(&self, under: &str, extension: &str) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         let mut folders = vec![PathBuf::from(under)];
         while let Some(folder) = folders.pop() {
@@ -83,7 +83,7 @@ impl Workspace {
                     if entry.file_name() != "target" {
                         folders.push(path);
                     }
-                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                } else if path.extension().is_some_and(|found| found == extension) {
                     files.push(path);
                 }
             }

@@ -1,6 +1,9 @@
 //! The workspace keeps the rules that `docs/ARCHITECTURE.md` states.
 
-use xtask::{Violation, Workspace, dependency_violations, feature_violations, page_violations, source_violations};
+use xtask::{
+    Violation, Workspace, dependency_violations, feature_violations, page_violations, source_violations,
+    word_violations,
+};
 
 fn assert_none(violations: &[Violation]) {
     let list: Vec<String> = violations.iter().map(Violation::to_string).collect();
@@ -29,4 +32,10 @@ fn sources_are_readable_finished_and_on_the_map() {
 fn pages_point_to_files_that_exist() {
     let workspace = Workspace::find().unwrap();
     assert_none(&page_violations(&workspace).unwrap());
+}
+
+#[test]
+fn nothing_that_people_read_reads_as_translated() {
+    let workspace = Workspace::find().unwrap();
+    assert_none(&word_violations(&workspace).unwrap());
 }

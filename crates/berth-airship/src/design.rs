@@ -92,6 +92,10 @@ fn meaning<'a>(reference: &str, own: &OwnNames<'a>) -> Result<Meaning<'a>, Strin
     let mut other = None;
     let path = match reference.split_once("://") {
         None if reference.starts_with('/') => reference,
+        // What looks like a part of an address would be one to its sender.
+        None if reference.contains(['/', ':', '?', '#', '@', '\\']) => {
+            return Err("is neither an address with a scheme nor a name".to_owned());
+        }
         None => return Ok(Meaning::Name),
         Some((scheme, rest)) => {
             let scheme = scheme.to_ascii_lowercase();
@@ -233,6 +237,86 @@ mod tests {
 
     use super::*;
 
+    /// References that do not say what is applied, and why.
+    const REFUSED: &[(&str, &str)] = &[
+        (
+            "ftp://berth.example:8080/api/v1.0/revisions/3/rendered-documents",
+            "has the scheme 'ftp'",
+        ),
+        ("://x", "has the scheme ''"),
+        (
+            "other.example/api/v1.0/revisions/3/rendered-documents",
+            "is neither an address with a scheme nor a name",
+        ),
+        (
+            "http:/other.example/api/v1.0/revisions/3/rendered-documents",
+            "is neither an address with a scheme nor a name",
+        ),
+        (
+            "revisions/7/rendered-documents",
+            "is neither an address with a scheme nor a name",
+        ),
+        ("other.example:9000", "is neither an address with a scheme nor a name"),
+        ("file:///site.yaml", "is not an address of documents in revisions"),
+        (
+            "promenade+http://berth.example:8080/x",
+            "is not an address of documents in revisions",
+        ),
+        (
+            "deckhand+http://other.example/api/v1.0/revisions/3/rendered-documents",
+            "is at 'other.example', which is not this server",
+        ),
+        (
+            "deckhand+http://berth.example:9000/api/v1.0/revisions/3/rendered-documents",
+            "is at 'berth.example:9000', which is not this server",
+        ),
+        (
+            "http://berth.example:8080@other.example/api/v1.0/revisions/3/rendered-documents",
+            "is at 'berth.example:8080@other.example'",
+        ),
+        (
+            "http://berth.example:8080/site.yaml",
+            "does not name the documents of a revision",
+        ),
+        (
+            "http://berth.example:8080/api/v1.0/revisions/x/rendered-documents",
+            "does not name the documents of a revision",
+        ),
+        (
+            "http://berth.example:8080/api/v1.0/revisions/3/tags",
+            "does not name the documents of a revision",
+        ),
+        (
+            "http://berth.example:8080/api/v1.0/revisions/3/rendered-documents?schema=x",
+            "does not name the documents of a revision",
+        ),
+        (
+            "http://berth.example:8080/x/api/v1.0/revisions/3/rendered-documents",
+            "does not name the documents of a revision",
+        ),
+        (
+            "/api/v1.0/revisions/4/rendered-documents",
+            "names revision 4, and revision 3 is committed",
+        ),
+        ("/etc/passwd", "does not name the documents of a revision"),
+        (
+            "deckhand+https://deckhand.other.example:9000/api/v1.0/revisions/3/rendered-documents",
+            "is at 'deckhand.other.example:9000', which is not this server",
+        ),
+        (
+            "http://deckhand.other.example/api/v1.0/revisions/3/rendered-documents",
+            "is at 'deckhand.other.example', which is not this server",
+        ),
+        (
+            "http://x@deckhand.other.example:9000/api/v1.0/revisions/3/rendered-documents",
+            "is at 'x@deckhand.other.example:9000', which is not this server",
+        ),
+        (
+            "http://deckhand.other.example:9000/api/v1.0/revisions/3/rendered-documents/../../tags",
+            "does not name the documents of a revision",
+        ),
+    ];
+
     /// Every way to miss has a row, and beside each the reference that must pass.
     #[test]
     fn only_what_is_applied_is_taken() {
@@ -266,71 +350,7 @@ mod tests {
             let verdict = judge(reference, &own, 3);
             assert!(matches!(verdict, Ok(Verdict::Fetch(_, 7))), "{reference}: {verdict:?}");
         }
-        for (reference, problem) in [
-            (
-                "ftp://berth.example:8080/api/v1.0/revisions/3/rendered-documents",
-                "has the scheme 'ftp'",
-            ),
-            ("://x", "has the scheme ''"),
-            ("file:///site.yaml", "is not an address of documents in revisions"),
-            (
-                "promenade+http://berth.example:8080/x",
-                "is not an address of documents in revisions",
-            ),
-            (
-                "deckhand+http://other.example/api/v1.0/revisions/3/rendered-documents",
-                "is at 'other.example', which is not this server",
-            ),
-            (
-                "deckhand+http://berth.example:9000/api/v1.0/revisions/3/rendered-documents",
-                "is at 'berth.example:9000', which is not this server",
-            ),
-            (
-                "http://berth.example:8080@other.example/api/v1.0/revisions/3/rendered-documents",
-                "is at 'berth.example:8080@other.example'",
-            ),
-            (
-                "http://berth.example:8080/site.yaml",
-                "does not name the documents of a revision",
-            ),
-            (
-                "http://berth.example:8080/api/v1.0/revisions/x/rendered-documents",
-                "does not name the documents of a revision",
-            ),
-            (
-                "http://berth.example:8080/api/v1.0/revisions/3/tags",
-                "does not name the documents of a revision",
-            ),
-            (
-                "http://berth.example:8080/api/v1.0/revisions/3/rendered-documents?schema=x",
-                "does not name the documents of a revision",
-            ),
-            (
-                "http://berth.example:8080/x/api/v1.0/revisions/3/rendered-documents",
-                "does not name the documents of a revision",
-            ),
-            (
-                "/api/v1.0/revisions/4/rendered-documents",
-                "names revision 4, and revision 3 is committed",
-            ),
-            ("/etc/passwd", "does not name the documents of a revision"),
-            (
-                "deckhand+https://deckhand.other.example:9000/api/v1.0/revisions/3/rendered-documents",
-                "is at 'deckhand.other.example:9000', which is not this server",
-            ),
-            (
-                "http://deckhand.other.example/api/v1.0/revisions/3/rendered-documents",
-                "is at 'deckhand.other.example', which is not this server",
-            ),
-            (
-                "http://x@deckhand.other.example:9000/api/v1.0/revisions/3/rendered-documents",
-                "is at 'x@deckhand.other.example:9000', which is not this server",
-            ),
-            (
-                "http://deckhand.other.example:9000/api/v1.0/revisions/3/rendered-documents/../../tags",
-                "does not name the documents of a revision",
-            ),
-        ] {
+        for (reference, problem) in REFUSED {
             let refused = judge(reference, &own, 3).unwrap_err();
             assert!(refused.contains(problem), "{reference}: {refused}");
         }

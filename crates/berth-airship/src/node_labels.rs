@@ -105,7 +105,7 @@ async fn put(
     }))
 }
 
-/// The labels of a body. What is no text is named, and would have been written as text by nobody.
+/// The labels of a body. What is not text is named, and would have been written as text by nobody.
 fn labels(body: &Value) -> Result<Requested, Problem> {
     let Value::Object(labels) = body else {
         return Err(bad_request("Missing input: labels dict"));

@@ -212,7 +212,7 @@ fn two_versions(names: &[&str]) -> Result<(Version, Version), Problem> {
         name.parse::<Version>().map_err(|()| {
             bad_request(
                 "Invalid version detected",
-                &format!("{name} is no version; {}", one_of_versions()),
+                &format!("{name} is not a version; {}", one_of_versions()),
             )
         })
     };

@@ -5,7 +5,7 @@ use crate::error::BootError;
 /// The type of the segment that names a dynamic loader.
 const PT_INTERP: u64 = 3;
 
-/// Refuses what is no executable, and one that needs a dynamic loader: the node's image may have none that fits, and a
+/// Refuses what is not an executable, and one that needs a dynamic loader: the node's image may have none that fits, and a
 /// generator that cannot start is not missed by anybody until labels are.
 pub(crate) fn check_executable(bytes: &[u8]) -> Result<(), BootError> {
     match needs_loader(bytes) {

@@ -52,6 +52,8 @@ const BESIDE: &str = "--beside";
 /// Nodes of a cluster with an operator, and how many of them somebody moves.
 const NODES_BESIDE: usize = 160;
 const MOVED_BESIDE: usize = 100;
+/// The label that each pool gives.
+const TIER: &str = "example.com/tier";
 /// How many writers keep the API server busy.
 const NOISE: usize = 4;
 /// Writers of the controller, and of the bare client that it is compared with.
@@ -265,7 +267,7 @@ impl Bench {
         for name in ["worker", "infra", "storage"] {
             let pool = serde_json::from_value(json!({
                 "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
-                "metadata": {"name": name, "annotations": {"berth.dev/node-labels": format!("example.com/tier={name}")}},
+                "metadata": {"name": name, "annotations": {"berth.dev/node-labels": format!("{TIER}={name}")}},
                 "spec": {
                     "nodeSelector": {"matchLabels": {format!("node-role.kubernetes.io/{name}"): ""}},
                     "machineConfigSelector": {"matchLabels": {"machineconfiguration.openshift.io/role": "worker"}},
@@ -392,11 +394,11 @@ impl Bench {
         let bare = self.patch_all(&names, &json!({"bench.example/bare": "1"})).await;
         controller.settled(self.nodes).await;
         let api: Api<Node> = self.api();
-        let config = watcher::Config::default().labels("example.com/tier=cold");
+        let config = watcher::Config::default().labels(&format!("{TIER}=cold"));
         let mut versions = watcher(api, config).default_backoff().boxed();
         while !matches!(versions.next().await, Some(Ok(watcher::Event::InitDone))) {}
         let pools: Api<MachineConfigPool> = self.api();
-        let patch = json!({"metadata": {"annotations": {"berth.dev/node-labels": "example.com/tier=cold"}}});
+        let patch = json!({"metadata": {"annotations": {"berth.dev/node-labels": format!("{TIER}=cold")}}});
         let start = Instant::now();
         pools
             .patch("storage", &PatchParams::default(), &Patch::Merge(patch))
@@ -432,26 +434,40 @@ impl Bench {
 }
 
 impl Bench {
-    /// Waits until the Berths of these Nodes are in a pool, and says when that was.
-    async fn followed(client: Client, names: Vec<String>, pool: &'static str) -> Instant {
-        let mut versions = watcher(Api::<Berth>::all(client), watcher::Config::default())
+    /// Waits until all of these names have been shown by an object that is as it should be, and says when that was.
+    async fn shown<K>(client: Client, names: Vec<String>, name: fn(&K) -> String, right: impl Fn(&K) -> bool) -> Instant
+    where
+        K: kube::Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug + Send + 'static,
+    {
+        let mut versions = watcher(Api::<K>::all(client), watcher::Config::default())
             .default_backoff()
             .applied_objects()
             .boxed();
         let mut waiting: std::collections::BTreeSet<String> = names.into_iter().collect();
         while !waiting.is_empty() {
-            let Some(Ok(berth)) = versions.next().await else {
-                continue;
-            };
-            let is_there = berth
-                .status
-                .as_ref()
-                .is_some_and(|status| status.pool.as_deref() == Some(pool));
-            if is_there {
-                waiting.remove(&berth.node_name());
+            if let Some(Ok(object)) = versions.next().await
+                && right(&object)
+            {
+                waiting.remove(&name(&object));
             }
         }
         Instant::now()
+    }
+
+    /// Waits until the Berths of these Nodes have the pool and its label. What `berth status` counts are their pools.
+    async fn followed(client: Client, names: Vec<String>, pool: &'static str) -> Instant {
+        let right = |berth: &Berth| {
+            berth.status.as_ref().is_some_and(|status| {
+                status.pool.as_deref() == Some(pool) && status.labels.get(TIER).is_some_and(|tier| tier == pool)
+            })
+        };
+        Self::shown(client, names, Berth::node_name, right).await
+    }
+
+    /// Waits until these Nodes have the label that the pool gives.
+    async fn labelled(client: Client, names: Vec<String>, pool: &'static str) -> Instant {
+        let right = |node: &Node| node.labels().get(TIER).is_some_and(|tier| tier == pool);
+        Self::shown(client, names, kube::ResourceExt::name_any, right).await
     }
 
     /// Writes annotations to all Nodes over and over, until it is dropped.
@@ -478,6 +494,7 @@ impl Bench {
         let mut names = self.names(&role(from)).await;
         names.truncate(MOVED_BESIDE);
         let following = tokio::spawn(Self::followed(self.client.clone(), names.clone(), to));
+        let labelling = tokio::spawn(Self::labelled(self.client.clone(), names.clone(), to));
         let start = Instant::now();
         self.patch_all(&names, &json!({role(from): null, role(to): ""})).await;
         let last = Instant::now();
@@ -486,10 +503,12 @@ impl Bench {
             .expect("in time")
             .expect("no panic");
         let took = right.saturating_duration_since(last);
+        let labelled = labelling.await.expect("no panic");
         println!(
-            "{MOVED_BESIDE} nodes patched in {} ms, followed after {} ms in all",
+            "{MOVED_BESIDE} nodes patched in {} ms, followed after {} ms and labelled after {} ms in all",
             last.duration_since(start).as_millis(),
-            right.duration_since(start).as_millis()
+            right.duration_since(start).as_millis(),
+            labelled.duration_since(start).as_millis()
         );
         let what = format!("Berths and pool counts after the last patch, {state}");
         self.report(&what, &format!("{} ms", took.as_millis()), "1 s", took <= STATUS_LIMIT);

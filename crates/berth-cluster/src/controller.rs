@@ -27,7 +27,7 @@ mod vital;
 mod watches;
 mod writer;
 
-pub(crate) use self::machines::MACHINE_KINDS;
+pub(crate) use self::{machines::MACHINE_KINDS, news::is_older, writer::node_reference};
 
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -272,7 +272,7 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     });
     let mut engine = Engine::new(client, options, claims, metrics, health, wanted);
     engine.listen_to(heartbeats);
-    tasks.run("labels", engine.run(received, shutdown.clone())).await;
+    Box::pin(tasks.run("labels", engine.run(received, shutdown.clone()))).await;
     shutdown.cancel();
     if let Some(pools) = pools {
         // It cannot panic, and nobody aborts it.

@@ -2,6 +2,7 @@
 
 mod admission;
 mod approvers;
+mod daemons;
 
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ use crate::{
 };
 use berth_decide::KUBELET_SIGNER;
 use berth_resources::{CrdSet, crds};
+
+pub use self::daemons::{NO_DAEMON, few_names};
 
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -113,10 +116,12 @@ pub async fn doctor(client: &Client, expected: &Expected) -> kube::Result<Vec<Ch
         access(client, expected, &mut checks).await?;
         workload(client, expected, &mut checks).await?;
         lease(client, expected, &mut checks).await?;
+        daemons::workload(client, expected, &mut checks).await?;
     }
     if installed {
         admission::admission(client, expected, &mut checks).await?;
         berths(client, &mut checks).await?;
+        daemons::stuck(client, &mut checks).await?;
     }
     certificates(client, expected, &mut checks).await?;
     if expected.approve {
@@ -218,6 +223,8 @@ async fn access(client: &Client, expected: &Expected, checks: &mut Checks) -> ku
         flavour: None,
         pool_definitions: false,
         database_secret: None,
+        daemon: false,
+        drift: "report",
     };
     let user = format!("system:serviceaccount:{}:{CONTROLLER}", expected.namespace);
     let mut lacking = Vec::new();
@@ -386,6 +393,7 @@ async fn certificates(client: &Client, expected: &Expected, checks: &mut Checks)
 
 async fn berths(client: &Client, checks: &mut Checks) -> kube::Result<()> {
     let summary = summary(client).await?;
+    daemons::silent(&summary.pools, checks);
     let bad: Vec<&str> = summary
         .berths
         .iter()

@@ -45,6 +45,8 @@ pub enum DocumentKind {
     OwnMachineConfig,
     /// Settings of kubelets.
     KubeletConfig,
+    /// Settings of container runtimes.
+    ContainerRuntimeConfig,
     /// What OpenShift's operator renders and serves with.
     ControllerConfig,
     /// Nodes.
@@ -65,8 +67,12 @@ impl DocumentKind {
         Self::MachineConfigPool,
         Self::MachineConfig,
         Self::KubeletConfig,
+        Self::ContainerRuntimeConfig,
         Self::ControllerConfig,
     ];
+
+    /// What people declare about pools, without what is rendered from it.
+    pub const DEFINITIONS: &[Self] = &[Self::LabelRule, Self::MachineConfigPool, Self::OwnMachineConfig];
 
     fn resource(self) -> ApiResource {
         let of = |group: &str, version: &str, kind: &str, plural: &str| {
@@ -79,6 +85,7 @@ impl DocumentKind {
             Self::MachineConfigPool => MachineConfigPool::api_resource(),
             Self::MachineConfig | Self::OwnMachineConfig => machine("MachineConfig", "machineconfigs"),
             Self::KubeletConfig => machine("KubeletConfig", "kubeletconfigs"),
+            Self::ContainerRuntimeConfig => machine("ContainerRuntimeConfig", "containerruntimeconfigs"),
             Self::ControllerConfig => machine("ControllerConfig", "controllerconfigs"),
             Self::Node => of("", "v1", "Node", "nodes"),
             Self::EgressIp => of("k8s.ovn.org", "v1", "EgressIP", "egressips"),
@@ -106,6 +113,7 @@ impl DocumentKind {
             Self::Node | Self::EgressIp | Self::RouterPod => value,
             Self::Berth => with_state(&value, &BERTH_STATE),
             Self::MachineConfigPool => with_state(&value, &POOL_STATE),
+            Self::KubeletConfig | Self::ContainerRuntimeConfig => with_state(&value, &SETTINGS_STATE),
             _ => plain(&value),
         })
     }
@@ -125,6 +133,9 @@ const BERTH_STATE: [&str; 8] = [
 
 /// Which rendered configs a pool has. The counts of machines change with every step of a rollout.
 const POOL_STATE: [&str; 2] = ["/status/configuration/name", "/status/updatedMachineCount"];
+
+/// What the machine configs that are made of settings depend on: the order of creation, and whether they are going.
+const SETTINGS_STATE: [&str; 2] = ["/metadata/creationTimestamp", "/metadata/deletionTimestamp"];
 
 /// What somebody declared, and of the rest these members: whatever else changes there changes no answer.
 fn with_state(value: &Value, members: &[&str]) -> Value {

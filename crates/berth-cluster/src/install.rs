@@ -4,6 +4,7 @@
 //! controllers make them from the rules and pools of the cluster.
 
 mod cluster;
+mod daemons;
 mod rbac;
 mod webhooks;
 mod workloads;
@@ -18,6 +19,7 @@ pub use cluster::{
     PoolDefinitions, Removal, RemovalOptions, apply, display_name, has_mutating_policies, kept_certificate,
     pool_definitions, remove,
 };
+pub use daemons::{DAEMON, DAEMON_POLICY};
 pub use rbac::{Right, rights};
 pub use webhooks::{RENEW_BEFORE, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE, judged};
 
@@ -84,9 +86,17 @@ pub struct InstallOptions {
     pub pool_definitions: bool,
     /// A Secret of the namespace whose key `address` names the database with the committed documents.
     pub database_secret: Option<String>,
+    /// Install the node daemon, in full mode.
+    pub daemon: bool,
+    /// What the daemon does about things that are not as the config says, as on its command line.
+    pub drift: &'static str,
 }
 
 impl InstallOptions {
+    fn has_daemon(&self) -> bool {
+        self.daemon && self.mode == InstallMode::Full
+    }
+
     /// The certificate of the webhook, if there is to be one.
     fn serving(&self) -> Option<&ServingCertificate> {
         let certificate = self.certificate.as_deref();
@@ -101,11 +111,14 @@ pub fn manifests(options: &InstallOptions) -> Vec<Value> {
         "apiVersion": "v1", "kind": "Namespace",
         "metadata": {"name": options.namespace, "labels": {
             PART_OF: "berth",
-            "pod-security.kubernetes.io/enforce": "restricted",
+            "pod-security.kubernetes.io/enforce": if options.has_daemon() { "privileged" } else { "restricted" },
         }},
     }));
     objects.extend(rbac::objects(options));
     objects.extend(workloads::objects(options));
+    if options.has_daemon() {
+        objects.extend(daemons::objects(options));
+    }
     if let Some(certificate) = options.serving() {
         objects.extend(webhooks::objects(options, certificate));
     }

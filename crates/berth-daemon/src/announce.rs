@@ -41,6 +41,8 @@ pub struct Announcement {
     pub drift: Option<String>,
     /// The last request to write everything anew that was met.
     pub forced: Option<String>,
+    /// The config that was tried and given up.
+    pub given_up: Option<String>,
 }
 
 impl Announcement {
@@ -56,6 +58,7 @@ impl Announcement {
             rebooting: false,
             drift: None,
             forced: None,
+            given_up: None,
         }
     }
 
@@ -72,7 +75,7 @@ impl Announcement {
         let reason: String = self.reason.chars().take(REASON_LIMIT).collect();
         say(annotation::CURRENT_CONFIG, Some(&self.current));
         say(annotation::CURRENT_IMAGE, self.image.as_deref());
-        say(annotation::STATE, Some(word(self.state)));
+        say(annotation::STATE, Some(self.state.word()));
         say(annotation::REASON, Some(&reason));
         say(
             annotation::POST_CONFIG_ACTION,
@@ -90,16 +93,7 @@ impl Announcement {
             .map(|drift| drift.chars().take(REASON_LIMIT).collect());
         say(DRIFT, drift.as_deref());
         say(FORCED, self.forced.as_deref());
+        say(annotation::GIVEN_UP, self.given_up.as_deref());
         patch
-    }
-}
-
-/// The word of the contract.
-fn word(state: DaemonState) -> &'static str {
-    match state {
-        DaemonState::Working => "Working",
-        DaemonState::Done => "Done",
-        DaemonState::Degraded => "Degraded",
-        DaemonState::Unreconcilable => "Unreconcilable",
     }
 }

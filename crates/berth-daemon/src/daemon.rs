@@ -5,9 +5,13 @@
 
 mod deeds;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use berth_pools::{DisruptionPolicy, FORCE_FILE};
+use berth_units::LABELS_PATH;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
@@ -16,7 +20,9 @@ use crate::{
     drift::{Drift, DriftPolicy, drift},
     host::{Host, HostError},
     host_config::{HostConfig, NodeConfig},
-    journal::{self, JournalError, ORIGINALS, STATE, State, Update},
+    item::Item,
+    journal::{self, JournalError, ORIGINALS, STATE, Stage, State, Update},
+    labels,
     plan::{Refused, UpdatePlan, observe},
 };
 
@@ -122,6 +128,8 @@ pub struct Daemon<H> {
     /// An earlier attempt may have left something beside the places of files.
     leftovers: bool,
     going_down: Option<Timestamp>,
+    /// The labels of the Node that the machine's boot labels follow.
+    labels: Option<BTreeMap<String, String>>,
     notes: Vec<Note>,
 }
 
@@ -148,6 +156,7 @@ impl<H: Host> Daemon<H> {
             pause: FIRST_PAUSE,
             leftovers: true,
             going_down: None,
+            labels: None,
             notes: Vec::new(),
         };
         daemon.clean()?;
@@ -183,6 +192,17 @@ impl<H: Host> Daemon<H> {
         }
     }
 
+    /// Whether the host was told to start again.
+    pub fn is_going_down(&self) -> bool {
+        self.going_down.is_some()
+    }
+
+    /// Everything that the config manages that runs: what somebody may change behind the daemon's back.
+    pub fn managed(&self) -> Result<BTreeSet<Item>, HostError> {
+        let (config, _) = HostConfig::of(&self.state.current, &self.host.capabilities()?);
+        Ok(config.settings.into_keys().collect())
+    }
+
     /// Something on the host may have changed.
     pub fn host_changed(&mut self) {
         self.drift = None;
@@ -196,6 +216,7 @@ impl<H: Host> Daemon<H> {
     /// Goes on as far as it can. The only error is a host that is down; all others are for the Node to tell.
     pub fn turn(&mut self, news: &News<'_>) -> Result<Turn, HostError> {
         self.health = None;
+        self.follow_labels(news)?;
         for _ in 0..DEEDS {
             if let Some(until) = self.going_down {
                 if news.now < until {
@@ -248,6 +269,33 @@ impl<H: Host> Daemon<H> {
         Ok(Turn::Wait(Some(later(news.now, LONGEST_PAUSE))))
     }
 
+    /// Keeps the boot labels equal to those of the Node, unless a config says them.
+    fn follow_labels(&mut self, news: &News<'_>) -> Result<(), HostError> {
+        let labels = news.node.and_then(|node| node.labels.as_ref());
+        let Some(labels) = labels.filter(|labels| self.labels.as_ref() != Some(*labels)) else {
+            return Ok(());
+        };
+        if self.state.update.is_some() || self.managed()?.contains(&Item::Path(LABELS_PATH.to_owned())) {
+            return Ok(());
+        }
+        match labels::follow(&mut self.host, labels) {
+            Ok(changed) => {
+                self.labels = Some(labels.clone());
+                if changed {
+                    let text = "The boot labels of the machine are those of its Node".to_owned();
+                    self.note("BootLabelsChanged", text, false);
+                }
+            }
+            Err(HostError::Down) => return Err(HostError::Down),
+            Err(error) => {
+                // It is tried again when the labels change, or at the next start.
+                self.labels = Some(labels.clone());
+                self.note("Failed", error.to_string(), true);
+            }
+        }
+        Ok(())
+    }
+
     /// Forgets what was kept of things that no config manages any more. With an update under way it is needed.
     fn forget(&mut self) -> Result<(), HostError> {
         if self.state.update.is_some() {
@@ -272,6 +320,15 @@ impl<H: Host> Daemon<H> {
         let current = &self.state.current.name;
         let (reason, text) = match &self.state.update {
             None => ("Started", format!("The node runs {current}")),
+            Some(Update {
+                back: None,
+                to,
+                stage: Stage::Booting { .. },
+                ..
+            }) => (
+                "Resumed",
+                format!("The node was started again on its way from {current} to {}", to.name),
+            ),
             Some(Update { back: None, to, .. }) => (
                 "Resumed",
                 format!("An update from {current} to {} was interrupted; it goes on", to.name),

@@ -38,6 +38,8 @@ pub struct NodeView {
     pub annotations: BTreeMap<String, String>,
     /// Whether its kubelet says that it is ready; `None`: it says nothing.
     pub ready: Option<bool>,
+    /// The labels that Berth gave it; `None`: it does not say.
+    pub labels: Option<BTreeMap<String, String>>,
     /// When its kubelet was last heard of, by its Lease; `None`: it has none.
     pub heard: Option<Timestamp>,
 }
@@ -147,6 +149,7 @@ impl Situation<'_> {
     fn announce(&self, state: DaemonState) -> Announcement {
         Announcement {
             forced: self.state.forced.clone(),
+            given_up: self.state.given_up.as_ref().map(|given_up| given_up.config.clone()),
             ..Announcement::new(&self.state.current, state)
         }
     }

@@ -72,14 +72,14 @@ impl NodeConfig {
     }
 }
 
-/// Why a config cannot be had on a host.
+/// Why a host cannot take a config.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// The Ignition config cannot be read.
     #[error("its Ignition config cannot be read: {0}")]
     Unreadable(String),
     /// The contents of a file are not in the config, or damaged.
-    #[error("the contents of {path} cannot be had: {why}")]
+    #[error("cannot read the contents of {path}: {why}")]
     Contents {
         /// The file.
         path: String,
@@ -133,7 +133,7 @@ pub struct HostConfig {
 }
 
 impl HostConfig {
-    /// What this config makes of a host that can do this. What cannot be had there is left out and named.
+    /// What this config makes of a host that can do this. What the host cannot do is left out and named.
     pub fn of(config: &NodeConfig, host: &Capabilities) -> (Self, Vec<Obstacle>) {
         let spec = config.effective();
         let mut reader = Reader {

@@ -15,7 +15,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`item`] | things on a host that a config manages, and their settings |
-//! | [`host_config`] | a rendered config as settings of a host, and why one cannot be had there |
+//! | [`host_config`] | a rendered config as settings of a host, and why a host cannot take one |
 //! | [`plan`] | steps from what is on the host to what is wanted, with undo and cost |
 //! | [`host`] | what the daemon does to a host, and a real one |
 //! | [`sim`] | a host in memory that can lose its power |
@@ -23,6 +23,7 @@
 //! | [`journal`] | the state on disk |
 //! | [`drift`] | what on the host is not as the config says |
 //! | [`decide`] | the state machine |
+//! | `labels` | boot labels that follow the Node |
 //! | [`announce`] | what the Node's annotations have to say |
 //! | [`daemon`] | the state machine carried out on a host |
 
@@ -35,6 +36,7 @@ pub mod host;
 pub mod host_config;
 pub mod item;
 pub mod journal;
+mod labels;
 pub mod plan;
 pub mod sim;
 

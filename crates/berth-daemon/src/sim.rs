@@ -71,6 +71,12 @@ impl SimHost {
         self.visible.insert(item, setting);
     }
 
+    /// What the host boots, and has booted.
+    pub fn boot_with(&mut self, system: System) {
+        self.next_boot = system.clone();
+        self.running = system;
+    }
+
     /// Somebody changes something behind the daemon's back; `None` removes.
     pub fn meddle(&mut self, item: Item, setting: Option<Setting>) {
         match setting {

@@ -6,7 +6,9 @@ use std::{
 };
 
 use berth_labels::{Brake, Conflict};
-use berth_pools::{Action, Membership, MembershipError, RenderOptions, diff_specs};
+use berth_pools::{
+    Action, DisruptionPolicy, MachineConfigSpec, Membership, MembershipError, RenderOptions, diff_specs_with,
+};
 use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject, render_pool};
 
 use crate::relabel::{LabelDiff, LabelPolicy, NodeState, Strategy, label_diff};
@@ -238,5 +240,12 @@ pub fn needs_reboot(site: &Site, before: &str, after: &str) -> bool {
     let (Some(before), Some(after)) = (spec(before), spec(after)) else {
         return true;
     };
-    diff_specs(&before, &after).map_or(true, |diff| diff.actions().contains(&Action::Reboot))
+    config_needs_reboot(site, &before, &after)
+}
+
+/// Whether a machine that goes from one config to another has to reboot, by the disruption policy of the site. Configs that cannot
+/// be compared are taken to differ.
+pub fn config_needs_reboot(site: &Site, before: &MachineConfigSpec, after: &MachineConfigSpec) -> bool {
+    let policy = DisruptionPolicy::default().with(&site.disruption);
+    diff_specs_with(before, after, &policy).map_or(true, |diff| diff.actions().contains(&Action::Reboot))
 }

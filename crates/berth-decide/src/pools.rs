@@ -11,6 +11,7 @@
 //! other nodes.
 
 mod collect;
+mod daemons;
 mod drain;
 mod nodes;
 mod render;
@@ -18,12 +19,16 @@ mod settle;
 mod status;
 #[cfg(test)]
 mod tests;
+mod trouble;
 mod view;
 
 pub use collect::{Collected, Collection, collect, references};
+pub use daemons::silent;
+use daemons::silent_node;
 pub use drain::{Backoff, Budgets, DrainRequest, PodView, describe_blocked, to_evict};
 pub use nodes::{NodeChange, UPDATE_IN_PROGRESS, changes};
 pub use render::{Rendering, configuration, object, reconcilable, render};
 pub use settle::Settle;
 pub use status::{PoolNote, render_error, rollout, status};
+pub use trouble::{NodeCase, NodeTrouble, Repair, STEP_DAEMON, repair, troubles};
 pub use view::{ConfigView, MemberView, PoolView, RenderedView};

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use berth_pools::NodeState;
 use berth_resources::{Berth, Phase};
 use kube_core::ResourceExt as _;
 use serde::Serialize;
 
-use crate::names::{condition, reason};
+use crate::{
+    names::{condition, reason},
+    pools::{PoolView, silent},
+};
 
 /// The state of a cluster in a few lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -28,6 +32,9 @@ pub struct PoolSummary {
     pub berths: usize,
     /// Berths in it that are ready.
     pub ready: usize,
+    /// Nodes in it whose node daemon does not answer. Only pools that somebody renders need one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub silent: Vec<String>,
 }
 
 /// One Berth.
@@ -63,19 +70,17 @@ impl BerthSummary {
 }
 
 /// Sums up. Pools that only Berths know of are shown too.
-pub fn summarize(
-    pools: impl IntoIterator<Item = String>,
-    berths: &[Berth],
-    nodes: impl IntoIterator<Item = String>,
-) -> Summary {
+pub fn summarize(pools: &[PoolView], berths: &[Berth], nodes: &[NodeState]) -> Summary {
+    let mut silent = silent(pools, nodes);
     let mut by_pool: BTreeMap<String, PoolSummary> = pools
-        .into_iter()
-        .map(|name| {
-            let pool = PoolSummary {
-                name: name.clone(),
+        .iter()
+        .map(|pool| {
+            let summary = PoolSummary {
+                name: pool.name.clone(),
+                silent: silent.remove(&pool.name).unwrap_or_default(),
                 ..PoolSummary::default()
             };
-            (name, pool)
+            (pool.name.clone(), summary)
         })
         .collect();
     let mut rows: Vec<BerthSummary> = berths.iter().map(row).collect();
@@ -91,8 +96,9 @@ pub fn summarize(
         }
     }
     let mut without_berth: Vec<String> = nodes
-        .into_iter()
-        .filter(|node| !rows.iter().any(|row| row.node == *node))
+        .iter()
+        .filter(|node| !rows.iter().any(|row| row.node == node.name))
+        .map(|node| node.name.clone())
         .collect();
     without_berth.sort();
     Summary {
@@ -137,7 +143,7 @@ mod tests {
             conditions: vec![serde_json::from_value(ready).unwrap()],
             ..BerthStatus::default()
         });
-        let summary = summarize([], &[berth], []);
+        let summary = summarize(&[], &[berth], &[]);
         let row = &summary.berths[0];
         assert_eq!(
             (row.phase, row.reason.as_str(), row.message.as_str()),
@@ -158,7 +164,12 @@ mod tests {
             berth
         };
         let berths = [berth("a", Phase::Occupied), berth("b", Phase::Released)];
-        let summary = summarize(["infra".to_owned()], &berths, ["a", "b", "c"].map(str::to_owned));
+        let pool = PoolView::read(&serde_json::json!({"metadata": {"name": "infra"}}));
+        let nodes = ["a", "b", "c"].map(|name| NodeState {
+            name: name.to_owned(),
+            ..NodeState::default()
+        });
+        let summary = summarize(&[pool], &berths, &nodes);
         let counts: Vec<(&str, usize)> = summary
             .pools
             .iter()

@@ -48,6 +48,8 @@ pub struct NodeView {
     /// Whether its kubelet is alive: it says that the Node is Ready or that it is not. When it stops saying so, the node
     /// controller writes that it is unknown.
     pub reports: bool,
+    /// Since when it is Ready.
+    pub ready_since: Option<Timestamp>,
     /// Since when nothing is heard of its kubelet, as the node controller noted it.
     pub silent_since: Option<Timestamp>,
 }
@@ -63,12 +65,12 @@ impl From<Node> for NodeView {
             .iter()
             .flatten()
             .any(|condition| condition.type_ == "Ready" && ["True", "False"].contains(&condition.status.as_str()));
-        let silent_since = status
-            .conditions
-            .iter()
-            .flatten()
-            .find(|condition| condition.type_ == "Ready" && condition.status == "Unknown")
-            .and_then(|condition| Some(condition.last_transition_time.as_ref()?.0));
+        let since = |wanted: &str| {
+            let mut conditions = status.conditions.iter().flatten();
+            let ready = conditions.find(|condition| condition.type_ == "Ready" && condition.status == wanted);
+            ready.and_then(|condition| Some(condition.last_transition_time.as_ref()?.0))
+        };
+        let (ready_since, silent_since) = (since("True"), since("Unknown"));
         let info = status.node_info;
         let mac_address = metadata.annotations.as_ref().and_then(gateway_mac);
         let machine_objects = machine_objects(metadata.annotations.as_ref(), spec.provider_id.as_deref());
@@ -91,6 +93,7 @@ impl From<Node> for NodeView {
             unschedulable: spec.unschedulable.unwrap_or_default(),
             conditions,
             reports,
+            ready_since,
             silent_since,
             provider_id: spec.provider_id,
             system_uuid: info

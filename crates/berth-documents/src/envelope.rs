@@ -197,7 +197,7 @@ fn check_name(sources: &Sources, document: &Document, findings: &mut Findings) {
     findings.push(finding);
 }
 
-/// Configuration files of Kubernetes tools look like documents but are no objects, and have no name.
+/// Configuration files of Kubernetes tools look like documents but are not objects, and have no name.
 fn is_configuration(document: &Document) -> bool {
     let group = document.api_group();
     group == "kubeadm.k8s.io" || group == "config.k8s.io" || group.ends_with(".config.k8s.io")

@@ -313,7 +313,7 @@ impl<'a> Reader<'a> {
             Some(b't') => '\t',
             Some(b'u') => return self.unicode(start),
             _ => {
-                return Err(self.failure(start, 1, "this is no escape that JSON knows").into());
+                return Err(self.failure(start, 1, "this is not an escape that JSON knows").into());
             }
         };
         Ok(character)

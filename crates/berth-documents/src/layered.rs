@@ -54,7 +54,7 @@ fn schema(document: &Document) -> Option<&str> {
     }
 }
 
-/// The document in the form that Deckhand takes. What a server adds for reading is no part of it.
+/// The document in the form that Deckhand takes. What a server adds for reading is not part of it.
 pub fn to_deckhand(document: &Document) -> Result<DeckhandDocument, Vec<Diagnostic>> {
     let mut json = document.root.to_json();
     if let Some(json) = json.as_object_mut() {

@@ -107,7 +107,7 @@ pub(crate) static JSON_SYNTAX: Lint = Lint {
     severity: Severity::Error,
     summary: "the text begins like JSON but is not JSON",
     explanation: "\
-The text begins with `{` or `[`, so it was read as JSON. That failed at the place shown, and it is no YAML in flow style
+The text begins with `{` or `[`, so it was read as JSON. That failed at the place shown, and it is not YAML in flow style
 either. Frequent causes are a missing comma, a missing closing bracket, and a file that was cut off.
 
 Wrong:
@@ -303,7 +303,7 @@ pub(crate) static UNKNOWN_ENVELOPE: Lint = Lint {
     explanation: "\
 A document says what it is in its envelope. Two envelopes are known: Kubernetes documents have `apiVersion` and `kind`,
 Airship documents have `schema`, and both have `metadata`. This document has neither, so nothing can be done with it.
-Files that are no documents (values of a chart, CI settings) are kept out of the folder that is read.
+Files that are not documents (values of a chart, CI settings) are kept out of the folder that is read.
 
 Wrong:
     name: worker-1

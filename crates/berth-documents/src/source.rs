@@ -234,7 +234,7 @@ impl Text {
     }
 }
 
-/// Some editors begin a file with it; it is no part of the content.
+/// Some editors begin a file with it; it is not part of the content.
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 fn line_starts(text: &str) -> Vec<u32> {

@@ -277,7 +277,7 @@ fn compare(name: &str, own: (&str, u32), other: (&str, u32)) -> Result<()> {
 }
 
 /// Processor time of a server so far: its own, or that of its workers if it has some. This process has children too,
-/// which are no workers.
+/// which are not workers.
 fn cpu_ticks(process: u32) -> Result<u32> {
     let mut processes = vec![process];
     if process != std::process::id() {

@@ -55,7 +55,7 @@ impl NodeAnswers {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
-        // Nothing in here can be left half done, so a panic elsewhere is no reason to stop serving.
+        // Nothing in here can be left half done, so a panic elsewhere is not a reason to stop serving.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -72,7 +72,7 @@ impl Config {
 
     /// Puts a file in the place of the one with the same path, else at the end.
     ///
-    /// This is no merge: nothing of the old file stays.
+    /// This is not a merge: nothing of the old file stays.
     pub fn set_file(&mut self, file: types::File) {
         let files = self.body.storage.get_or_insert_default().files.get_or_insert_default();
         match files.iter_mut().find(|old| old.path == file.path) {

@@ -51,7 +51,7 @@ pub struct Encoded {
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     /// The source has to be fetched from somewhere else.
-    #[error("the source is no data URL")]
+    #[error("the source is not a data URL")]
     NotData,
     /// There is no comma between the media type and the data.
     #[error("the data URL has no comma before its data")]

@@ -30,12 +30,12 @@ struct Member {
     contents: Vec<u8>,
 }
 
-/// Why the bytes of an area are no archive.
+/// Why the bytes of an area are not an archive.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArchiveError {
     /// Neither zeros, nor cpio, nor something compressed.
-    #[error("at byte {0} of the area is something that is no cpio archive")]
+    #[error("at byte {0} of the area is something that is not a cpio archive")]
     Unknown(usize),
     /// A compression that is not known here.
     #[error("the archive in the area is compressed with {0}; only gzip and xz can be read")]

@@ -22,12 +22,12 @@ pub struct Backup {
     contents: Vec<u8>,
 }
 
-/// Why some bytes are no backup.
+/// Why some bytes are not a backup.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BackupError {
     /// It begins with something else.
-    #[error("it is no backup of an embed area")]
+    #[error("it is not a backup of an embed area")]
     NotABackup,
     /// The line that describes it makes no sense.
     #[error("its second line cannot be read")]

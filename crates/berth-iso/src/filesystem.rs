@@ -97,7 +97,7 @@ impl Volume {
         })
     }
 
-    /// The file at a path. `None` if there is none; folders are no files.
+    /// The file at a path. `None` if there is none; folders are not files.
     pub(crate) fn find(&self, image: &mut (impl Read + Seek), path: &str) -> Result<Option<Extent>, ImageError> {
         let mut found = self.root;
         for name in path.split('/').filter(|name| !name.is_empty() && *name != ".") {

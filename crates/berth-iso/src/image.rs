@@ -22,7 +22,7 @@ pub struct Image<F> {
 #[non_exhaustive]
 pub enum ImageError {
     /// Something else than an image of a disc.
-    #[error("it is no ISO 9660 image")]
+    #[error("it is not an ISO 9660 image")]
     NotIso,
     /// Part of the image is missing, as after a download that broke off.
     #[error("the image is cut off: it has {length} bytes and needs {needed}")]

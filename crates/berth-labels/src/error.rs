@@ -61,7 +61,7 @@ pub enum LabelProblem {
     /// More than 253 bytes before the slash.
     #[error("prefix part must be no more than 253 bytes")]
     PrefixTooLong,
-    /// The part before the slash is no lower-case DNS-1123 subdomain.
+    /// The part before the slash is not a lower-case DNS-1123 subdomain.
     #[error(
         "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
          and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \

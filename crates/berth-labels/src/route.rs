@@ -1,6 +1,6 @@
 //! How a label reaches its Node.
 //!
-//! A route is chosen by rule, never by trying: a key the kubelet refuses stops the machine for ever.
+//! A route is chosen by rule, never by trying: a key the kubelet refuses stops the machine forever.
 
 use std::{fmt, str::FromStr};
 

@@ -86,7 +86,7 @@ pub(crate) async fn turn_away(stream: TcpStream, acceptor: Option<TlsAcceptor>, 
             Some(acceptor) => say(acceptor.accept(stream).await?, refusal).await,
         }
     };
-    // Clients that do not listen are no loss.
+    // Clients that do not listen are not a loss.
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
 }
 

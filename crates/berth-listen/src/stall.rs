@@ -13,7 +13,7 @@ use tokio::{
 };
 
 /// Ends the connection when nothing could be written for a while. Without it a client that takes its answer byte by
-/// byte, or not at all, would hold a place for ever.
+/// byte, or not at all, would hold a place forever.
 pub(crate) struct StallGuard<S> {
     stream: S,
     limit: Duration,

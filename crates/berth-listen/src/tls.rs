@@ -125,7 +125,7 @@ impl ReloadingCertificate {
         Ok(true)
     }
 
-    /// Looks at the files again and again, for ever.
+    /// Looks at the files again and again, forever.
     pub(crate) async fn follow(self: Arc<Self>, every: Duration) {
         let mut ticks = tokio::time::interval(every);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -73,7 +73,7 @@ impl Metadata {
 
 type Built = Result<http::Request<Vec<u8>>, request::Error>;
 
-/// A name as it goes into a path, where nothing escapes it: what is no name of a Node could be a path to something else (a
+/// A name as it goes into a path, where nothing escapes it: what is not a name of a Node could be a path to something else (a
 /// subresource, the proxy of a node) or a query.
 fn path_part(name: &str) -> Result<&str, WriteError> {
     match name_problem(name) {

@@ -529,6 +529,9 @@ fn a_rewrite_takes_short_host_names_for_the_nodes_that_begin_with_them() {
         made.rule["spec"]["match"]["namePatterns"],
         json!(["w0\\.example", "w1\\.example"])
     );
+    // One name can be converted, and selects nobody as it is.
+    assert_eq!(names(&["w0"]).nodes, [0]);
     // Two nodes begin with it, and no node does.
+    assert_eq!(names(&["w2"]).nodes, Vec::<usize>::new());
     assert_eq!(names(&["w2", "w9"]).nodes, Vec::<usize>::new());
 }

@@ -4,9 +4,12 @@
 //! `machineconfiguration.openshift.io/v1`; where Berth behaves better than the original the doc comment says so.
 
 mod chart;
+mod container_runtime;
 mod controller_config;
 mod disruption;
 mod forecast;
+mod generated;
+mod kubelet_config;
 mod machine_config;
 mod membership;
 mod pool;
@@ -16,6 +19,7 @@ mod rehearsal;
 mod render;
 mod rollout;
 
+pub use container_runtime::{ContainerRuntimeConfig, STORAGE_CONFIGURATION};
 pub use controller_config::{ControllerConfig, OsImageStreams};
 pub use disruption::{
     Action, Change, ChangeKind, ChangedItem, DiffError, DisruptionPolicy, FilePolicy, NotAnAction, SpecDiff,
@@ -25,13 +29,12 @@ pub use forecast::{
     DurationError, Forecast, ForecastInput, ForecastPool, NewNode, NodeForecast, NodeKind, PoolForecast, Reboots, Wave,
     forecast, format_duration, parse_duration, svg,
 };
+pub use generated::{NAME_SUFFIX, Selecting, SuffixError, generated_name, suffixes};
+pub use kubelet_config::{KUBELET_CONFIGURATION, KubeletBase, KubeletConfig, NODE_SIZING, TlsProfile, kubelet_fields};
 pub use machine_config::{GENERATED_BY, MachineConfig, MachineConfigError, MachineConfigSpec, ROLE_LABEL, merge_order};
 pub use membership::{Membership, MembershipError, NodeLabelView, Placement};
 pub use pool::{BUILT_IN, MASTER, PoolClass, WORKER};
-pub use protect::{
-    KubeletConfig, KubeletLabels, OS_ID, ProtectFinding, ProtectKind, ProtectedLabels, protect,
-    protect_kubelet_configs, registered_labels,
-};
+pub use protect::{KubeletLabels, OS_ID, ProtectFinding, ProtectKind, ProtectedLabels, protect, registered_labels};
 pub use reconcile::{
     CORE, FORCE_FILE, Irreconcilable, IrreconcilableChange, IrreconcilableItem, ReconcileOverrides, reconcile,
     reconcile_specs, reconcile_with,

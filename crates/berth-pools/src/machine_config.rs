@@ -53,7 +53,7 @@ pub struct MachineConfigSpec {
     pub kernel_type: String,
 }
 
-/// Why a JSON value is no machine config, or no kubelet config.
+/// Why a JSON value is not a machine config, or no kubelet config.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MachineConfigError {
     /// A field has the wrong type.
@@ -98,7 +98,9 @@ pub(crate) struct WireMetadata {
     #[serde(deserialize_with = "null_is_default")]
     labels: BTreeMap<String, String>,
     #[serde(deserialize_with = "null_is_default")]
-    annotations: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
+    #[serde(rename = "creationTimestamp")]
+    pub(crate) creation_timestamp: Option<String>,
 }
 
 /// Kubernetes treats a null member like one that is not there.

@@ -7,7 +7,6 @@
 
 mod content;
 mod judge;
-mod kubelet_config;
 mod registered;
 mod unit;
 
@@ -15,7 +14,6 @@ use berth_labels::{Flavour, LabelSet, Route, choose_route};
 
 use crate::machine_config::{MachineConfig, merge_order};
 
-pub use kubelet_config::{KubeletConfig, protect_kubelet_configs};
 pub use registered::{KubeletLabels, OS_ID, registered_labels};
 
 /// The labels of a pool that no configuration may lose.
@@ -49,10 +47,10 @@ impl ProtectedLabels {
 /// What is wrong with a machine config or a kubelet config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtectFinding {
-    /// The machine config (or the `KubeletConfig`) that has to change.
+    /// The machine config (or the `KubeletConfig` or `ContainerRuntimeConfig`) that has to change.
     pub machine_config: String,
     /// The path of the file, `kubelet.service`, `kubelet.service.d/<name>` for a drop-in that the config puts on the
-    /// unit, or the field of a `KubeletConfig`.
+    /// unit, or the field of another object.
     pub path: String,
     /// The line inside that text, from 1, if it is one line.
     pub line: Option<u32>,
@@ -77,6 +75,8 @@ pub enum ProtectKind {
     StopsKubelet,
     /// The kubelet would start, but the node would not register.
     StopsRegistration,
+    /// The controllers make no machine config of the object with this field.
+    RefusedField,
     /// The contents are not in the config, so nothing can be proved about them.
     Unreadable,
 }
@@ -90,6 +90,7 @@ impl ProtectKind {
             Self::RefusedLabel => "refused-label",
             Self::StopsKubelet => "stops-kubelet",
             Self::StopsRegistration => "stops-registration",
+            Self::RefusedField => "refused-field",
             Self::Unreadable => "unreadable",
         }
     }

@@ -122,6 +122,11 @@ impl Rendered {
     }
 }
 
+/// A value as the operator writes it into files.
+pub(crate) fn yaml(value: &serde_json::Value) -> String {
+    operator_yaml::write(value)
+}
+
 /// The machine configs that a pool's `machineConfigSelector` selects, in the order given.
 pub fn select<'a>(
     configs: impl IntoIterator<Item = &'a MachineConfig>,

@@ -1,13 +1,13 @@
 //! Rollout planning: which nodes of a pool move to its rendered config now, and what the pool's status says.
 //!
 //! A plan is a value. It depends on the nodes as they are and on nothing else, so asking twice gives the same
-//! answer, and asking again after a crash goes on where the rollout stood. Labels are no part of it: label upkeep
+//! answer, and asking again after a crash goes on where the rollout stood. Labels are not part of it: label upkeep
 //! never waits for a rollout, a pause or a free slot.
 //!
 //! The rules are those of OpenShift's node controller, with these differences:
 //!
 //! - a negative or senseless `maxUnavailable` is refused; the original freezes the pool or fails the sync in silence;
-//! - a degraded node never blocks the others for ever (`docs/decisions/0010-rollout-with-degraded-nodes.md`);
+//! - a degraded node never blocks the others forever (`docs/decisions/0010-rollout-with-degraded-nodes.md`);
 //! - a node whose daemon has not reported yet is not given a config, and takes no slot;
 //! - a node that is still busy with an older config finishes first, so it is not moved twice at once;
 //! - the order of nodes is always the same, also when there is room for all;

@@ -18,13 +18,13 @@ const NOT_SYNTAX: [&str; 4] = ["unknown-envelope", "two-envelopes", "airship-sch
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// It is no YAML.
+    /// It is not YAML.
     #[error("The request body must be properly formatted YAML. Details: {details}.")]
     Syntax {
         /// What is wrong, and where.
         details: String,
     },
-    /// It holds something that is no document.
+    /// It holds something that is not a document.
     #[error(
         "Expected a list of valid objects. Invalid entries found at following indexes: {}.",
         indexes.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
@@ -36,7 +36,7 @@ pub enum BodyError {
     /// There is nothing in it.
     #[error("The request body must not be empty.")]
     Empty,
-    /// It holds several documents where one is asked for, or something that is no mapping.
+    /// It holds several documents where one is asked for, or something that is not a mapping.
     #[error("Expected one object in the request body.")]
     NotOneObject,
 }

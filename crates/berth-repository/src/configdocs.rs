@@ -191,7 +191,7 @@ impl Configdocs {
     /// Validates the buffer and makes it the committed revision. `owner` as for [`load`](Self::load).
     ///
     /// # Errors
-    /// [`ConfigdocsError::BufferEmpty`], [`ConfigdocsError::BufferChanged`], [`ConfigdocsError::Locked`]. That the documents are not sound is no error but an
+    /// [`ConfigdocsError::BufferEmpty`], [`ConfigdocsError::BufferChanged`], [`ConfigdocsError::Locked`]. That the documents are not sound is not an error but an
     /// answer.
     pub async fn commit(&self, options: CommitOptions, now: i64, owner: &str) -> Result<Commitment, ConfigdocsError> {
         // Validation may take a while, and nobody else shall wait for it: the lock is given back meanwhile.
@@ -385,7 +385,7 @@ impl Configdocs {
                 error => Error::from(error).into(),
             })?;
         let result = work.await;
-        // The lock ends by itself, so failing to give it back is no reason to hide what was done.
+        // The lock ends by itself, so failing to give it back is not a reason to hide what was done.
         let _ = store.release_lock(LOCK_NAME, owner).await;
         result
     }

@@ -12,7 +12,7 @@ pub enum Error {
     /// The store says no.
     #[error(transparent)]
     Store(#[from] berth_store::Error),
-    /// A text is no list of documents.
+    /// A text is not a list of documents.
     #[error(transparent)]
     Body(#[from] BodyError),
     /// Documents do not have the form of documents.

@@ -45,7 +45,8 @@ pub struct Repository {
 pub struct RevisionKey {
     /// Its number.
     pub id: u64,
-    created_at: i64,
+    /// When it was made, in microseconds since 1970.
+    pub created_at: i64,
     deletions: u64,
 }
 

@@ -277,7 +277,7 @@ fn file(
     Ok(FiledDocument::as_written(document, redaction.clone(), bucket, revision))
 }
 
-/// What is locked here is whole at every moment, so a panic elsewhere is no reason to stop.
+/// What is locked here is whole at every moment, so a panic elsewhere is not a reason to stop.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -172,6 +172,8 @@ pub struct Fleet {
     look_at: i64,
     chance: crate::ids::Ids,
     approves: bool,
+    /// Somebody else answers what pools want of the machines.
+    has_daemons: bool,
     ignition: Option<IgnitionSource>,
     transcript: Vec<String>,
 }
@@ -191,6 +193,7 @@ impl Fleet {
             sequence: 0,
             chance: crate::ids::Ids::new(seed),
             approves: false,
+            has_daemons: false,
             ignition: None,
             transcript: Vec::new(),
         }
@@ -222,6 +225,11 @@ impl Fleet {
     /// Approves every certificate request at once, as the controller of a real cluster does where Berth does not.
     pub fn approve_all(&mut self, approves: bool) {
         self.approves = approves;
+    }
+
+    /// Somebody else answers what pools want of the machines: node daemons of their own.
+    pub fn leave_configs_to_daemons(&mut self) {
+        self.has_daemons = true;
     }
 
     /// Says that a machine was installed in another way, so that it fetches no Ignition.
@@ -258,6 +266,11 @@ impl Fleet {
     /// How often a machine has booted.
     pub fn boots(&self, name: &str) -> Option<u32> {
         self.find(name).map(|machine| machine.boots)
+    }
+
+    /// The disk of a machine, as it is.
+    pub fn disk(&self, name: &str) -> Option<&Disk> {
+        self.find(name).map(|machine| &machine.disk)
     }
 
     /// The disk of a machine.

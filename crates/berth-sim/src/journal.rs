@@ -39,7 +39,7 @@ pub enum JournalError {
         #[source]
         source: Arc<sqlx::Error>,
     },
-    /// An object in the database is no JSON.
+    /// An object in the database is not JSON.
     #[error("{file} holds an object that cannot be read; move the file away to begin anew")]
     Damaged {
         /// The file.

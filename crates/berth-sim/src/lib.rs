@@ -1,6 +1,6 @@
 //! An embedded Kubernetes API and simulated machines: for trying, rehearsing and testing.
 //!
-//! It is no cluster for production: there is one process, no redundancy, no scheduler and no TLS. A real cluster is what
+//! It is not a cluster for production: there is one process, no redundancy, no scheduler and no TLS. A real cluster is what
 //! production uses.
 //!
 //! ```text

@@ -7,7 +7,7 @@ pub(crate) fn meta(object: &Value) -> Option<&Map<String, Value>> {
     object.get("metadata")?.as_object()
 }
 
-/// The object's metadata, made if it is not there. An object that is no map becomes one.
+/// The object's metadata, made if it is not there. An object that is not a map becomes one.
 pub(crate) fn meta_mut(object: &mut Value) -> &mut Map<String, Value> {
     entry_map(as_map(object), "metadata")
 }

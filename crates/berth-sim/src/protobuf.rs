@@ -140,7 +140,7 @@ fn message(fields: &[Field], bytes: &[u8]) -> Option<Map<String, Value>> {
             }
             form => {
                 let value = single(form, wire)?;
-                // Fields that are no pointers are sent with their zero, which means that nobody set them.
+                // Fields that are not pointers are sent with their zero, which means that nobody set them.
                 let zero = value == json!("") || value == json!({}) || value == json!(false) || value.is_null();
                 let unset = zero || (value == json!(0) && form != Form::Pointer);
                 if !unset {

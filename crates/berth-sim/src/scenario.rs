@@ -153,6 +153,7 @@ pub async fn perform(fleet: &mut Fleet, words: &[&str]) -> Result<(), String> {
         }
         ["power-on", name] => fleet.power_on(name).map_err(|error| said(&error)),
         ["power-off", name] => fleet.power_off(name).map_err(|error| said(&error)),
+        ["erase", name] => fleet.erase(name).map_err(|error| said(&error)),
         ["restart-kubelet", name] => fleet.restart_kubelet(name).await.map_err(|error| said(&error)),
         ["approve", name] => fleet.approve(name).await.map_err(|error| said(&error)),
         ["delete-node", name] => fleet.delete_node(name).await.map_err(|error| said(&error)),
@@ -201,7 +202,7 @@ pub async fn perform(fleet: &mut Fleet, words: &[&str]) -> Result<(), String> {
         }
         ["show"] | [] => show(fleet).map_err(|error| said(&error)),
         other => Err(format!(
-            "\"{}\" is not understood: use machine, power-on, power-off, restart-kubelet, approve, approve-all, make-node, \
+            "\"{}\" is not understood: use machine, power-on, power-off, erase, restart-kubelet, approve, approve-all, make-node, \
              label, write-labels, delete-node, desire, fail or show",
             other.join(" ")
         )),
@@ -254,14 +255,14 @@ fn seconds(text: &str) -> Result<i64, String> {
         (Some(number), ..) => (number, 1),
         (_, Some(number), _) => (number, 60),
         (.., Some(number)) => (number, 3_600),
-        _ => return Err(format!("\"{text}\" is no time such as 90s, 5m or 2h")),
+        _ => return Err(format!("\"{text}\" is not a time such as 90s, 5m or 2h")),
     };
     number
         .parse::<i64>()
         .ok()
         .filter(|number| *number >= 0)
         .and_then(|number| number.checked_mul(factor))
-        .ok_or_else(|| format!("\"{text}\" is no time such as 90s, 5m or 2h"))
+        .ok_or_else(|| format!("\"{text}\" is not a time such as 90s, 5m or 2h"))
 }
 
 fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {

@@ -18,7 +18,7 @@ use std::ops::Range;
 pub enum ClliForm {
     /// A building, or equipment in it.
     Building,
-    /// A place that is no building: a pole, a manhole, a hut.
+    /// A place that is not a building: a pole, a manhole, a hut.
     NonBuilding,
     /// A customer's premises.
     Customer,
@@ -50,7 +50,7 @@ pub struct Clli<'a> {
     pub entity: Option<&'a str>,
 }
 
-/// Why a text is no CLLI code.
+/// Why a text is not a CLLI code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClliError {
     /// Neither 8 nor 11 characters.

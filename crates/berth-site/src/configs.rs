@@ -1,5 +1,6 @@
 //! The machine configs of a site: read, rendered per pool, and judged for what they would do to its labels.
 
+mod objects;
 mod operator;
 
 use std::collections::BTreeMap;
@@ -8,10 +9,11 @@ use berth_documents::{Diagnostic, Lint, Node, Sources, Span, Style};
 use berth_labels::{Flavour, LabelSet};
 use berth_pools::{
     ProtectFinding, ProtectKind, ProtectedLabels, RenderError, RenderOptions, RenderProblem, Rendered, SelectError,
-    protect, protect_kubelet_configs, render, select, validate,
+    protect, render, select, validate,
 };
 
 use crate::{
+    generated::{Generated, GeneratingPool, generate},
     lints,
     model::{Declared, MachineConfig, Pool, Site},
 };
@@ -50,12 +52,38 @@ pub enum PoolRenderError {
     },
 }
 
-/// The machine configs that can be read, in document order.
+/// The machine configs that can be read, in document order, and those that controllers make of other objects.
 pub fn machine_configs(site: &Site) -> Vec<&berth_pools::MachineConfig> {
-    site.machine_configs
+    let generated = &site.generated.configs;
+    let documents = site
+        .machine_configs
+        .iter()
+        .filter_map(|config| config.parsed.as_deref());
+    // One of the same name was made by Berth earlier.
+    let documents = documents.filter(|config| !generated.contains_key(&config.name));
+    documents.chain(generated.values()).collect()
+}
+
+/// The machine configs that controllers make of objects of the site.
+pub(crate) fn generated_of(site: &Site) -> Generated {
+    let pools: Vec<GeneratingPool<'_>> = site
+        .pools
+        .iter()
+        .map(|pool| GeneratingPool {
+            name: &pool.name.value,
+            labels: &pool.labels,
+            machine_config_selector: pool.machine_config_selector.as_ref().map(|selector| &selector.value),
+            node_selector: pool.node_selector.as_ref().map(|selector| &selector.value),
+        })
+        .collect();
+    let configs: Vec<_> = site
+        .machine_configs
         .iter()
         .filter_map(|config| config.parsed.as_deref())
-        .collect()
+        .collect();
+    let kubelet: Vec<_> = site.kubelet_configs.iter().map(|config| &config.parsed).collect();
+    let runtime: Vec<_> = site.runtime_configs.iter().map(|config| &config.parsed).collect();
+    generate(&pools, &configs, &kubelet, &runtime)
 }
 
 /// Merges the machine configs of a pool, with what OpenShift's operator takes from its own objects where the documents have
@@ -117,17 +145,15 @@ pub(crate) fn check_alone(config: &MachineConfig, parsed: &berth_pools::MachineC
 }
 
 /// What is wrong with the machine configs of each pool taken together.
-pub(crate) fn check_pools(sources: &Sources, site: &Site, flavour: Flavour) -> Vec<Diagnostic> {
+pub fn check_pools(sources: &Sources, site: &Site, flavour: Flavour) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    if site.machine_configs.is_empty() && site.kubelet_configs.is_empty() {
+    findings.extend(objects::check(site));
+    if site.machine_configs.is_empty() {
         return findings;
     }
     let alone: Vec<RenderProblem> = machine_configs(site).into_iter().flat_map(validate).collect();
     for pool in &site.pools {
         findings.extend(check_labels(sources, site, pool, flavour));
-        if site.machine_configs.is_empty() {
-            continue;
-        }
         let selector = pool.machine_config_selector.as_ref();
         match render_pool(site, pool, &RenderOptions::default()) {
             Err(
@@ -187,45 +213,13 @@ fn check_labels(sources: &Sources, site: &Site, pool: &Pool, flavour: Flavour) -
         .iter()
         .map(|config| (config.name.value.as_ref(), config))
         .collect();
-    let mut findings: Vec<Diagnostic> = found
-        .iter()
-        .map(|finding| {
-            let config = configs.get(finding.machine_config.as_str());
-            let span = config.map(|config| content_span(sources, config, finding));
-            diagnostic(finding, span)
-        })
-        .collect();
-    for config in site
-        .kubelet_configs
-        .iter()
-        .filter(|config| config.parsed.selects(&pool.labels))
-    {
-        let message = format!(
-            "KubeletConfig `{}` is for pool `{}` and is not part of its rendered config",
-            config.name.value, pool.name.value
-        );
-        findings.push(Diagnostic::new(
-            &lints::KUBELET_CONFIG_NOT_RENDERED,
-            config.name.span,
-            message,
-        ));
-    }
-    for finding in protect_kubelet_configs(site.kubelet_configs.iter().map(|config| &config.parsed), &pool.labels) {
-        let config = site
-            .kubelet_configs
-            .iter()
-            .find(|config| config.name.value.as_ref() == finding.machine_config);
-        let span = config.map(|config| {
-            let path = finding.path.trim_start_matches("spec.");
-            config
-                .spec
-                .as_ref()
-                .and_then(|spec| deepest(spec, path))
-                .unwrap_or(config.name.span)
-        });
-        findings.push(diagnostic(&finding, span));
-    }
-    findings
+    let findings = found.iter().map(|finding| {
+        let name = finding.machine_config.as_str();
+        let config = configs.get(name).filter(|_| !site.generated.configs.contains_key(name));
+        let span = config.map(|config| content_span(sources, config, finding));
+        diagnostic(finding, span.or_else(|| objects::origin_span(site, name)))
+    });
+    findings.collect()
 }
 
 fn explicit(declared: &[Declared]) -> LabelSet {
@@ -240,6 +234,7 @@ fn diagnostic(finding: &ProtectFinding, span: Option<Span>) -> Diagnostic {
         ProtectKind::DropsLabels | ProtectKind::OverridesLabel | ProtectKind::RefusedLabel => &lints::POOL_LABELS_LOST,
         ProtectKind::StopsKubelet => &lints::KUBELET_STOPPED,
         ProtectKind::StopsRegistration => &lints::NODE_NOT_REGISTERED,
+        ProtectKind::RefusedField => &lints::REFUSED_SETTING,
         ProtectKind::Unreadable => &lints::UNREADABLE_CONTENT,
     };
     let at = finding.line.map_or_else(String::new, |line| format!(", line {line}"));

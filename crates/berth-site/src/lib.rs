@@ -16,6 +16,7 @@ mod clli;
 mod configs;
 mod fields;
 mod filter;
+mod generated;
 mod lints;
 mod load;
 mod model;
@@ -37,14 +38,16 @@ pub use bmc::{BmcAddress, BmcAddressError, is_boot_mac, root_device_problem};
 pub use check::check;
 pub use clli::{Clli, ClliError, ClliForm, decode as decode_clli};
 pub use configs::{
-    NameDoubt, PoolRenderError, machine_configs, name_doubts, name_notes, protected_labels, render_pool,
+    NameDoubt, PoolRenderError, check_pools, machine_configs, name_doubts, name_notes, protected_labels, render_pool,
 };
 pub use filter::{FilterError, FilterItem, FilterJoin, FilterMistake, LabelJoin, NodeFilter};
+pub use generated::{Generated, GeneratingKind, GeneratingPool, Made, Outcome, PoolOutcome, generate};
 pub use lints::LINTS;
-pub use load::{has_errors, load, name_problem, to_airship};
+pub use load::{has_errors, load, name_problem, to_airship, to_kubernetes};
 pub use model::{
-    BaremetalNode, Berth, Declared, HostData, HostProfile, IntOrString, KubeletConfig, MachineConfig, Name,
-    ObservedNode, ObservedTaint, Pool, PoolPolicy, Preregister, Rack, Site, Spanned, Taint, WrittenLabels,
+    BaremetalNode, Berth, ContainerRuntimeConfig, Declared, HostData, HostProfile, IntOrString, KubeletConfig,
+    MachineConfig, Name, ObservedNode, ObservedTaint, Pool, PoolPolicy, Preregister, Rack, Site, Spanned, Taint,
+    WrittenLabels,
 };
 pub use names::{
     CLOUD_EGRESS, DYNAMIC_LABELS, EGRESS_ASSIGNABLE, FLAVOUR, IMPLICIT_VALUES, NODE_LABELS, OVN_HOST_CIDRS,

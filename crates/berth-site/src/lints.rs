@@ -23,7 +23,7 @@ UNKNOWN_KIND Note "unknown-kind" "a document of a kind that Berth does not use"
 "Berth carries such documents along and ignores them: a site folder often holds more than labels and pools. If you
 meant one of Berth's kinds, compare the spelling of `apiVersion` and `kind` (or `schema`).
 
-Berth reads MachineConfigPool, MachineConfig, KubeletConfig, ControllerConfig and OSImageStream
+Berth reads MachineConfigPool, MachineConfig, KubeletConfig, ContainerRuntimeConfig, ControllerConfig and OSImageStream
 (machineconfiguration.openshift.io/v1), LabelRule and Berth (berth.dev/v1alpha1), Node (v1), Cluster (berth.dev/v1alpha1), IngressController
 (operator.openshift.io/v1), EgressIP (k8s.ovn.org/v1), and drydock's Region, Rack, Network, HostProfile,
 HardwareProfile and BaremetalNode (drydock/KIND/v1). A kind of one envelope can be written in the other: schema `berth/LabelRule/v1` with `data`, or
@@ -174,7 +174,8 @@ without them. The machine would then register in another pool and reboot. The fi
 "
 KUBELET_STOPPED Error "kubelet-stopped" "a machine config whose kubelet would not start"
 "A label in --node-labels that the kubelet refuses (a wrong key or value, or a kubernetes.io key it may not set) stops it for
-ever. Which keys are refused depends on the flavour: an OpenShift kubelet may set a few role labels, an upstream one none.
+ever, and so does a field of a KubeletConfig whose value has another type than the kubelet reads. Which keys are refused depends on the
+flavour: an OpenShift kubelet may set a few role labels, an upstream one none.
 Objects of an OpenShift cluster show which it is; otherwise say it with the label berth.dev/flavour of a Region document, or
 with --flavour.
 "
@@ -182,13 +183,32 @@ NODE_NOT_REGISTERED Error "node-not-registered" "a kubelet config that keeps nod
 "With `registerNode: false` the kubelet runs and never creates its Node, so no label can be on it.
 "
 KUBELET_CONFIG_NOT_RENDERED Note "kubelet-config-not-rendered" "a kubelet config that is not part of the rendered config"
-"OpenShift makes a machine config out of a KubeletConfig and rolls it out to the pools it selects. Berth checks that the nodes can
-still register with it, but does not render it: `berth render`, `berth diff` and `berth forecast` do not count what it costs.
+"A KubeletConfig or ContainerRuntimeConfig becomes a machine config of each pool that it selects by the pool's labels. Of this one
+nothing reaches the machines, so `berth render`, `berth diff` and `berth forecast` do not count what it costs.
 
-The operator merges a KubeletConfig into the kubelet.conf of its own templates for the cluster's release and platform, and writes
-the result as 99-POOL-generated-kubelet. Those templates are in no document, so what Berth would write would be another file
-than the operator's, under the operator's name. Where the generated machine config is among the documents (`oc get machineconfig
-99-worker-generated-kubelet -o yaml`), it is rendered, compared and served like any other.
+A KubeletConfig is written over the kubelet configuration that the pool has already: `/etc/kubernetes/kubelet.conf` in one of its
+machine configs. On OpenShift that is 01-POOL-kubelet, which the operator makes; add it to the documents (`oc get machineconfig
+01-worker-kubelet -o yaml`). On plain Kubernetes write a machine config with that file. The machine config that is made has the role of
+the pool, which the pool's machineConfigSelector has to select.
+"
+REFUSED_SETTING Error "refused-setting" "settings for kubelets or container runtimes that no machine config is made of"
+"Nothing is made of the object as a whole, and the pool keeps what it has. OpenShift's operator says so in the object's condition.
+The message names the field.
+
+Some fields belong to the pool's own kubelet.conf: cgroupDriver, clusterDNS, clusterDomain, featureGates, failSwapOn and swapBehavior.
+A machine could be lost with other values. A field that the kubelet (1.36) does not know would have no effect. A pool has at most ten
+objects of each kind.
+
+Wrong:
+
+    kubeletConfig:
+      cgroupDriver: cgroupfs
+      maxPod: 500
+
+Right:
+
+    kubeletConfig:
+      maxPods: 500
 "
 UNREADABLE_CONTENT Note "unreadable-content" "contents that cannot be judged"
 "A file that matters for labels has its contents elsewhere (an http source), so nothing can be proved about them here.
@@ -388,7 +408,7 @@ w1.example.com is not selected by `w1`.
 "
 INGRESS_REMOTE_LABEL Error "ingress-remote-label" "routers that the remote-worker label keeps away"
 "The operator gives every router, also those of a shard, the affinity node.openshift.io/remote-worker NotIn [\"\"]. Since 4.13 a node
-without an address beside a VIP gets that label with an empty value, so a shard for remote workers stays Pending for ever. A value that is
+without an address beside a VIP gets that label with an empty value, so a shard for remote workers stays Pending forever. A value that is
 not empty passes. Give the nodes one by a rule, and let the default controller select other nodes, for it may now run there too.
 
   labels:
@@ -444,7 +464,7 @@ connections, and one whose router is about to stop says so there 45 seconds befo
 
 `berth ingress check -f site/ --haproxy haproxy.cfg` compares; `berth ingress shard --haproxy FILE` writes one that fits.
 "
-EGRESS_ADDRESS Error "egress-address" "an egress address that is no address"
+EGRESS_ADDRESS Error "egress-address" "an egress address that is not an address"
 "spec.egressIPs has plain addresses, without prefix. With one that cannot be read OVN-Kubernetes leaves out the whole object.
 
   egressIPs: [10.19.3.50/24]   # wrong

@@ -18,9 +18,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use berth_documents::{Diagnostic, Document, Envelope, Node, Severity, Sources, Span};
 
-pub use self::airship::to_airship;
+pub use self::airship::{to_airship, to_kubernetes};
 use crate::{
     airship::{AirshipPlaces, follows_airship, hostname_problem},
+    configs::generated_of,
     fields::Report,
     lints,
     model::{Name, Site, Spanned},
@@ -36,6 +37,7 @@ enum Kind {
     MachineConfigPool,
     MachineConfig,
     KubeletConfig,
+    ContainerRuntimeConfig,
     ControllerConfig,
     OsImageStream,
     MachineConfiguration,
@@ -65,6 +67,12 @@ const KINDS: &[(Kind, &str, &str, &str)] = &[
     ),
     (Kind::MachineConfig, "MachineConfig", MACHINE_CONFIG_API, "berth"),
     (Kind::KubeletConfig, "KubeletConfig", MACHINE_CONFIG_API, "berth"),
+    (
+        Kind::ContainerRuntimeConfig,
+        "ContainerRuntimeConfig",
+        MACHINE_CONFIG_API,
+        "berth",
+    ),
     (Kind::ControllerConfig, "ControllerConfig", MACHINE_CONFIG_API, "berth"),
     (Kind::OsImageStream, "OSImageStream", MACHINE_CONFIG_API, "berth"),
     (
@@ -176,6 +184,7 @@ pub fn load(sources: &Sources, documents: &[Document]) -> (Site, Vec<Diagnostic>
     site.rules = read_rules(&rules, &mut report);
     site.rules
         .sort_by(|a, b| (a.priority, &a.name.value).cmp(&(b.priority, &b.name.value)));
+    site.generated = generated_of(&site);
     (site, report.diagnostics)
 }
 
@@ -284,6 +293,7 @@ impl<'a> Loader<'a> {
             Kind::MachineConfigPool => site.pools.push(pool::read(&object, report)),
             Kind::MachineConfig => site.machine_configs.push(pool::read_machine_config(&object, report)),
             Kind::KubeletConfig => site.kubelet_configs.extend(pool::read_kubelet_config(&object, report)),
+            Kind::ContainerRuntimeConfig => site.runtime_configs.extend(pool::read_runtime_config(&object, report)),
             Kind::ControllerConfig => site.controller_config = pool::read_controller_config(&object, report),
             Kind::OsImageStream => site.os_image_streams = pool::read_os_image_streams(&object, report),
             Kind::MachineConfiguration => site.disruption = policy::read(&object, report),
@@ -494,7 +504,7 @@ fn is_abstract(document: &Document) -> bool {
     flag.and_then(Node::as_bool).unwrap_or_default()
 }
 
-/// Why a text is no DNS subdomain, as Kubernetes wants for the names of Nodes and other objects; nothing when it is one.
+/// Why a text is not a DNS subdomain, as Kubernetes wants for the names of Nodes and other objects; nothing when it is one.
 pub fn name_problem(name: &str) -> Option<&'static str> {
     if name.is_empty() || name.len() > 253 {
         return Some("it must have 1 to 253 characters");

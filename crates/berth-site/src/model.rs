@@ -10,6 +10,7 @@ use berth_pools::{ControllerConfig, OsImageStreams, UserPolicy};
 
 use crate::{
     airship::AirshipPlaces,
+    generated::Generated,
     network::{Addressing, Cluster, HostNetwork, Network, ObservedNetwork},
     placement::{EgressIpDocument, IngressDocument},
     rule::Rule,
@@ -54,6 +55,10 @@ pub struct Site {
     pub machine_configs: Vec<MachineConfig>,
     /// Kubelet configs.
     pub kubelet_configs: Vec<KubeletConfig>,
+    /// Container runtime configs.
+    pub runtime_configs: Vec<ContainerRuntimeConfig>,
+    /// The machine configs that controllers make of these two.
+    pub generated: Generated,
     /// The cluster's own policies for what a change needs, from a `MachineConfiguration`.
     pub disruption: UserPolicy,
     /// What OpenShift's operator renders and serves with, where its object is among the documents.
@@ -179,7 +184,7 @@ pub struct MachineConfig {
     pub parsed: Option<Box<berth_pools::MachineConfig>>,
 }
 
-/// A `KubeletConfig`, as far as it concerns registration.
+/// A `KubeletConfig`.
 #[derive(Debug)]
 pub struct KubeletConfig {
     /// `metadata.name`.
@@ -188,6 +193,17 @@ pub struct KubeletConfig {
     pub spec: Option<Node>,
     /// The types that checks take.
     pub parsed: berth_pools::KubeletConfig,
+}
+
+/// A `ContainerRuntimeConfig`.
+#[derive(Debug)]
+pub struct ContainerRuntimeConfig {
+    /// `metadata.name`.
+    pub name: Name,
+    /// `spec`, with spans.
+    pub spec: Option<Node>,
+    /// The types that checks take.
+    pub parsed: berth_pools::ContainerRuntimeConfig,
 }
 
 /// A `Berth`: the durable reservation of one machine's place.

@@ -89,7 +89,7 @@ impl Network {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MacAddress([u8; 6]);
 
-/// A text that is no MAC address.
+/// A text that is not a MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a MAC address is six pairs of hexadecimal digits, such as 52:54:00:12:34:56")]
 pub struct MacAddressError;
@@ -301,7 +301,7 @@ impl Release {
     pub const DETECTS_REMOTE: Self = Self { major: 4, minor: 13 };
 }
 
-/// A text that is no release.
+/// A text that is not a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a release is two numbers, such as 4.16")]
 pub struct ReleaseError;

@@ -409,7 +409,7 @@ pub fn egress_ips(site: &Site) -> Vec<EgressIp> {
     objects.collect()
 }
 
-/// The addresses that are no egress addresses: VIPs and gateways.
+/// The addresses that are not egress addresses: VIPs and gateways.
 pub fn egress_context(site: &Site) -> EgressContext {
     let mut reserved: Vec<(IpAddr, String)> = Vec::new();
     for cluster in &site.clusters {

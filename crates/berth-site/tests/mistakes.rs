@@ -48,7 +48,7 @@ fn read(path: &Path) -> Vec<u8> {
 fn mistakes() -> Vec<Mistake> {
     let folder = folder();
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    // The manifests in the folder `hub` are no documents of a site: `berth ztp check` reads them.
+    // The manifests in the folder `hub` are not documents of a site: `berth ztp check` reads them.
     let paths: BTreeSet<PathBuf> = entries
         .map(|entry| entry.unwrap().path())
         .filter(|path| !path.ends_with("hub"))

@@ -34,7 +34,7 @@ impl Origin {
         let found = [Self::Action, Self::Task]
             .into_iter()
             .find(|origin| origin.as_str() == text);
-        found.ok_or_else(|| Error::damaged(format!("{text} is no origin of an action")))
+        found.ok_or_else(|| Error::damaged(format!("{text} is not an origin of an action")))
     }
 }
 

@@ -81,7 +81,7 @@ impl NewBody {
 
 /// The value of an open body.
 pub(crate) fn read(content: &[u8]) -> Result<Value, Error> {
-    serde_json::from_slice(content).map_err(|error| Error::damaged(format!("a body is no JSON ({error})")))
+    serde_json::from_slice(content).map_err(|error| Error::damaged(format!("a body is not JSON ({error})")))
 }
 
 /// Refuses a value that cannot be read again once it is written.

@@ -132,7 +132,7 @@ impl Checker {
             (Ok(_), None) => match body::read(&body.content) {
                 Ok(value) => Body::Open(named(&value)),
                 Err(_) => {
-                    self.problem(place, "the content is no JSON");
+                    self.problem(place, "the content is not JSON");
                     Body::Broken
                 }
             },
@@ -213,7 +213,7 @@ impl Checker {
             Some(Body::Sealed(key, digest, content)) => {
                 match self.keys.open(&version.identity, key, *digest, content) {
                     Ok(Opened::Content(content)) if body::read(&content).is_ok() => {}
-                    Ok(Opened::Content(_)) => problems.push("its sealed data is no JSON".to_owned()),
+                    Ok(Opened::Content(_)) => problems.push("its sealed data is not JSON".to_owned()),
                     Ok(Opened::NoKey) => self.report.sealed += 1,
                     Err(error) => problems.push(error.to_string()),
                 }
@@ -245,7 +245,7 @@ impl Checker {
             self.problem(place, "the revision is not there");
         }
         if rows::json(json).is_err() {
-            self.problem(place, "the content is no JSON");
+            self.problem(place, "the content is not JSON");
         }
     }
 

@@ -62,7 +62,7 @@ pub enum Error {
     /// A document asks to be sealed and there is no key; answered as 400.
     #[error(
         "document {identity} has storagePolicy encrypted and the store has no sealing key; \
-         give the store a key, or make the document cleartext"
+         give it one with --sealing-key-file (`openssl rand -hex 32` makes it), or make the document cleartext"
     )]
     NoSealingKey {
         /// The document.

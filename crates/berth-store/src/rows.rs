@@ -77,7 +77,7 @@ pub(crate) fn documents(mut rows: Vec<DocumentRow>, keys: &SealingKeys) -> Resul
 
 /// The number of a revision from a column.
 pub(crate) fn number(column: i64) -> Result<u64, Error> {
-    u64::try_from(column).map_err(|_| Error::damaged(format!("{column} is no number of a revision")))
+    u64::try_from(column).map_err(|_| Error::damaged(format!("{column} is not a number of a revision")))
 }
 
 /// The number of a revision for a column. Numbers too large for it belong to no revision.
@@ -104,7 +104,7 @@ pub(crate) fn buckets_column<'a>(buckets: impl IntoIterator<Item = &'a String>) 
 /// A revision from its columns, as yet without tags.
 pub(crate) fn revision(id: i64, created_at: i64, buckets: &str) -> Result<Revision, Error> {
     let Value::Array(names) = json(buckets)? else {
-        return Err(Error::damaged(format!("the buckets of revision {id} are no list")));
+        return Err(Error::damaged(format!("the buckets of revision {id} are not a list")));
     };
     Ok(Revision {
         id: number(id)?,

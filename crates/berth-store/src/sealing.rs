@@ -51,7 +51,7 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// Why something is no key.
+/// Why something is not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -78,7 +78,7 @@ pub struct SealingKey {
 }
 
 impl SealingKey {
-    /// The key made of these bytes. They must be random: a password is no key.
+    /// The key made of these bytes. They must be random: a password is not a key.
     pub fn new(secret: &[u8]) -> Result<Self, KeyError> {
         if secret.len() != KEY_LENGTH {
             return Err(KeyError::Length { found: secret.len() });

@@ -125,7 +125,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Which revisions are in which stage.
     async fn staged(&self) -> Result<StagedVersions, Error>;
 
-    /// Takes a lock until a time, so that a crashed owner does not hold it for ever. The owner can take it again to hold
+    /// Takes a lock until a time, so that a crashed owner does not hold it forever. The owner can take it again to hold
     /// it longer.
     ///
     /// # Errors

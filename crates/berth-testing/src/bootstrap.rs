@@ -30,7 +30,7 @@ impl BootstrapToken {
         }
     }
 
-    /// The part that is no secret.
+    /// The part that is not a secret.
     pub fn id(&self) -> &str {
         &self.id
     }

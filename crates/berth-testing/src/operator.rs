@@ -1,7 +1,8 @@
 //! What OpenShift's Machine Config Operator does with machine configs, pools and nodes, to hold Berth against.
 //!
-//! The operator's own module is not on the Go module proxy. What it makes with libraries that are there is asked of
-//! [`Operator`], a small program that is built from them. What it decides about nodes is a small model.
+//! The operator's own module is not built here: the Go module proxy gives single commits of 2025 only. What it makes with
+//! libraries that are there is asked of [`Operator`], a small program that is built from them. What it decides about nodes is a
+//! small model.
 
 mod first_boot;
 mod machines;

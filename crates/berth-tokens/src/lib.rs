@@ -9,7 +9,7 @@
 //! disk before the answer leaves.
 //!
 //! **Retries.** A reply can be lost on its way, and Ignition then asks again. A token that is strictly for once would
-//! leave such a machine without a config for ever. So for [`GRACE`] seconds after its first use a token still opens the
+//! leave such a machine without a config forever. So for [`GRACE`] seconds after its first use a token still opens the
 //! same thing to the same address, and nothing else.
 
 mod file;

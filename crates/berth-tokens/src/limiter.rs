@@ -1,7 +1,7 @@
 //! How often an address has been refused lately.
 //!
 //! Tokens are too long to guess, so this is not what keeps them safe. It keeps a machine with a wrong token, which asks
-//! again for ever, from filling the log. Good tokens pass whatever their address did before: behind one address there
+//! again forever, from filling the log. Good tokens pass whatever their address did before: behind one address there
 //! may be a whole site.
 
 use std::{
@@ -89,7 +89,7 @@ impl Limiter {
     }
 }
 
-/// A clock that was set back does not keep a window open for ever.
+/// A clock that was set back does not keep a window open forever.
 fn is_open(began: i64, now: i64) -> bool {
     (0..WINDOW).contains(&now.saturating_sub(began))
 }

@@ -56,7 +56,7 @@ impl Secret {
         })
     }
 
-    /// The name of the token, which is no secret.
+    /// The name of the token, which is not a secret.
     pub fn id(&self) -> &str {
         self.text.get(PREFIX.len()..self.id_end).unwrap_or_default()
     }

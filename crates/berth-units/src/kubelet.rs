@@ -248,7 +248,7 @@ impl KubeletCommand {
         &self.opaque
     }
 
-    /// Words that are no flags. The kubelet refuses to start with any.
+    /// Words that are not flags. The kubelet refuses to start with any.
     pub fn positional(&self) -> &[String] {
         &self.positional
     }
@@ -312,25 +312,20 @@ fn locate(program: &str, arguments: &[Argument]) -> Result<Location, NotKubelet>
     } else {
         (1..arguments.len()).find(|at| arguments.get(*at).is_some_and(|word| is_shell(&word.text)))
     };
-    // The kubelet takes no other words than flags. So of several words that name it, one that is followed by a path is
-    // an option's value, as in `systemd-cat -t kubelet /usr/bin/kubelet`.
-    let named: Vec<usize> = (1..arguments.len())
+    // Words behind a shell are the shell's, so they do not say where the kubelet is: a script of one word looks like a path.
+    // The kubelet takes no other words than flags. So a word that names it and is followed by a path is an option's value,
+    // as in `systemd-cat -t kubelet /usr/bin/kubelet`.
+    let named: Vec<usize> = (1..shell.unwrap_or(arguments.len()))
         .filter(|at| arguments.get(*at).is_some_and(|word| is_kubelet(&word.text)))
         .collect();
-    let kubelet = named
-        .iter()
-        .find(|at| {
-            let follows = arguments.get(**at + 1);
-            follows.is_none_or(|next| next.text.starts_with('-') || next.is_opaque())
-        })
-        .or_else(|| named.last())
-        .copied();
-    match (shell, kubelet) {
-        (Some(shell), kubelet) if kubelet.is_none_or(|kubelet| shell < kubelet) => {
-            plain_script(program, arguments, shell)
-        }
-        (_, Some(kubelet)) => Ok(Location::Word(kubelet)),
-        (_, None) => Err(NotKubelet::OtherProgram {
+    let with_flags = named.iter().find(|at| {
+        let follows = arguments.get(**at + 1);
+        follows.is_none_or(|next| next.text.starts_with('-') || next.is_opaque())
+    });
+    match (with_flags, shell, named.last()) {
+        (Some(kubelet), _, _) | (None, None, Some(kubelet)) => Ok(Location::Word(*kubelet)),
+        (None, Some(shell), _) => plain_script(program, arguments, shell),
+        (None, None, None) => Err(NotKubelet::OtherProgram {
             program: program.to_owned(),
         }),
     }

@@ -179,7 +179,7 @@ impl Engine {
     }
 
     fn tell(&self, event: Event) {
-        // That nobody listens is no error.
+        // That nobody listens is not an error.
         let _ = self.events.send(event);
     }
 }

@@ -93,6 +93,9 @@ pub(crate) struct ActionOptions {
     pub(crate) allow_mass_removal: bool,
     pub(crate) design_ref: Option<String>,
     pub(crate) node_filter: Value,
+    /// When the revision was made from which the labels come: another one can have its number later. Not there in actions of
+    /// earlier versions.
+    pub(crate) revision_created_at: Option<i64>,
 }
 
 /// Takes requests.
@@ -157,6 +160,7 @@ impl Workflow {
         let options = ActionOptions {
             strategy: request.strategy.unwrap_or(self.options.strategy),
             allow_mass_removal: request.allow_mass_removal,
+            revision_created_at: Some(site.key.created_at),
             ..ActionOptions::default()
         };
         let new = NewAction {
@@ -184,6 +188,7 @@ impl Workflow {
             allow_mass_removal: request.allow_mass_removal,
             design_ref: Some(request.design_ref.clone()),
             node_filter: request.filter_json.clone(),
+            revision_created_at: Some(site.key.created_at),
         };
         let new = NewAction {
             origin: Origin::Task,
@@ -206,11 +211,34 @@ impl Workflow {
     /// Does what a user asks of an action.
     ///
     /// # Errors
-    /// As [`ActionStore::control_action`].
+    /// As [`ActionStore::control_action`], and [`SubmitError::RevisionGone`] for an action that is to go on.
     pub async fn control(&self, id: &ActionId, command: Command, user: &str, now: i64) -> Result<Action, SubmitError> {
+        if matches!(command, Command::Unpause | Command::Retry) {
+            self.check_revision(id, command).await?;
+        }
         let action = self.store.control_action(id, command, user, now).await?;
         self.engine.wake();
         Ok(action)
+    }
+
+    /// Labels of a revision that is gone are given to no node, also when the action goes on later.
+    async fn check_revision(&self, id: &ActionId, command: Command) -> Result<(), SubmitError> {
+        let action = self.store.action(id).await?;
+        let Some(revision) = action.revision else {
+            return Ok(());
+        };
+        let there = match self.configdocs.repository().store().revision(revision).await {
+            Ok(there) => Some(there.created_at),
+            Err(berth_store::Error::RevisionNotFound { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let own = ActionOptions::deserialize(&action.options)
+            .unwrap_or_default()
+            .revision_created_at;
+        if there.is_some_and(|there| own.is_none_or(|own| own == there)) {
+            return Ok(());
+        }
+        Err(SubmitError::RevisionGone { revision, command })
     }
 
     /// The site of the committed revision.

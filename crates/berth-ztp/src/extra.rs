@@ -206,13 +206,20 @@ fn machine_configs(site: &Site, hosts: &mut Hosts) -> Vec<(String, Value)> {
             object("MachineConfig", name, maps, spec),
         );
     }
-    for config in &site.kubelet_configs {
-        let name = &*config.name.value;
-        let spec = config.spec.as_ref().map(berth_documents::Node::to_json);
+    let kubelet = site
+        .kubelet_configs
+        .iter()
+        .map(|it| ("KubeletConfig", &it.name, &it.spec));
+    let runtime = site
+        .runtime_configs
+        .iter()
+        .map(|it| ("ContainerRuntimeConfig", &it.name, &it.spec));
+    for (kind, name, spec) in kubelet.chain(runtime) {
+        let spec = spec.as_ref().map(berth_documents::Node::to_json);
         let none = BTreeMap::new();
         files.insert(
-            format!("kubeletconfig-{name}.yaml"),
-            object("KubeletConfig", name, [("labels", &none), ("annotations", &none)], spec),
+            format!("{}-{}.yaml", kind.to_lowercase(), name.value),
+            object(kind, &name.value, [("labels", &none), ("annotations", &none)], spec),
         );
     }
     if !left.is_empty() {

@@ -208,7 +208,7 @@ fn host(
     let remote = target.is_remote(machine);
     if remote && !address.value.contains("virtualmedia") {
         hosts.note(format!(
-            "`{name}` is remote and its management controller is no virtual-media one ({}): the image would have to be booted \
+            "`{name}` is remote and its management controller is not a virtual-media one ({}): the image would have to be booted \
              over the network",
             address.value.split(':').next().unwrap_or_default()
         ));

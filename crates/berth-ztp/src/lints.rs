@@ -217,7 +217,7 @@ controller.
 "
 OVERRIDE Error "ztp-override" "an Ignition override that the service refuses"
 "The service reads overrides as Ignition 3.2.0, then 3.1.0. Without `ignition.version`, or with another one, the host is not
-accepted and the cluster waits for ever. In a ClusterInstance an apostrophe ends the quotes around it. At most 256 KiB.
+accepted and the cluster waits forever. In a ClusterInstance an apostrophe ends the quotes around it. At most 256 KiB.
 
   {\"storage\": {\"files\": []}}                                      # wrong
   {\"ignition\": {\"version\": \"3.2.0\"}, \"storage\": {\"files\": []}}  # right

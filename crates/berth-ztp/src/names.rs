@@ -6,6 +6,9 @@ pub(crate) const BMAC: &str = "bmac.agent-install.openshift.io";
 /// What stands before a label's key in the annotation that asks for it.
 pub(crate) const NODE_LABEL: &str = "bmac.agent-install.openshift.io.node-label.";
 
+/// What stands before a label's key in the annotation that asks for a label of the Agent.
+pub(crate) const AGENT_LABEL: &str = "bmac.agent-install.openshift.io.agent-label.";
+
 /// Label of a `BareMetalHost`: the `InfraEnv` whose image it boots.
 pub(crate) const INFRA_ENV: &str = "infraenvs.agent-install.openshift.io";
 

@@ -46,9 +46,6 @@ pub fn node_manifest(
     for key in role {
         labels.entry(key.to_owned()).or_default();
     }
-    labels
-        .entry("node.openshift.io/os_id".to_owned())
-        .or_insert_with(|| "rhcos".to_owned());
     let taints: Vec<Value> = taints
         .iter()
         .map(|taint| json!({"key": taint.key.as_str(), "value": taint.value.as_str(), "effect": taint.effect}))

@@ -4,10 +4,12 @@
 
 mod apply;
 mod boot;
+mod change;
 mod cloud_init;
 mod common;
 mod configdocs;
 mod controller;
+mod daemon;
 mod database;
 mod diff;
 mod drydock;
@@ -24,6 +26,7 @@ mod labels;
 mod limits;
 mod lint;
 mod machineconfig;
+mod node;
 mod node_manifest;
 mod plan;
 mod pointer;
@@ -50,6 +53,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use self::{
     apply::ApplyArgs,
     boot::{ArtefactFormat, BootArgs},
+    change::ChangeArgs,
     cloud_init::CloudInitArgs,
     common::{Files, FlavourArg, Format, Output},
     configdocs::{
@@ -57,11 +61,12 @@ pub(crate) use self::{
         ConfigdocsStatusArgs, ConfigdocsVersionsArgs,
     },
     controller::{AdmissionName, ClusterArgs, ControllerArgs, ModeName, StatusArgs},
+    daemon::{DaemonArgs, DriftName},
     database::{DatabaseArgs, address_in, check_secrets},
     diff::DiffArgs,
     drydock::{
         DesignValidateArgs, DrydockArgs, DrydockCommand, DrydockDesign, DrydockNode, DrydockTask,
-        DrydockTaskCreateArgs, PromenadeArgs, PromenadeCommand, PromenadeNodeLabels,
+        DrydockTaskCreateArgs, DrydockTaskShowArgs, PromenadeArgs, PromenadeCommand, PromenadeNodeLabels,
     },
     egress::{EgressArgs, EgressCommand, EgressPlanArgs, EgressVerifyArgs, Relabel},
     explain::ExplainArgs,
@@ -76,6 +81,7 @@ pub(crate) use self::{
     limits::LimitArgs,
     lint::LintArgs,
     machineconfig::MachineConfigArgs,
+    node::{NodeArgs, NodeCommand, NodeForceArgs, NodeRepairArgs, NodeShowArgs},
     node_manifest::{InstallName, NodeManifestArgs},
     plan::PlanArgs,
     pointer::PointerArgs,
@@ -93,7 +99,7 @@ pub(crate) use self::{
     },
     server::ServerArgs,
     shipyard::{
-        KeystoneArgs, ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,
+        AirshipServerArgs, ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,
         ShipyardCreateConfigdocsArgs, ShipyardFormat, ShipyardGet, ShipyardHelpArgs, ShipyardItem,
     },
     store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
@@ -196,5 +202,7 @@ pub(crate) enum Command {
     Uninstall(UninstallArgs),
     Doctor(DoctorArgs),
     Controller(ControllerArgs),
+    Daemon(DaemonArgs),
     Status(StatusArgs),
+    Node(NodeArgs),
 }

@@ -35,7 +35,7 @@ pub(crate) fn unanswered(error: kube::Error) -> Failure {
     }
 }
 
-/// The cluster does not do what it was asked. What the API server refuses is no trouble with the way to it.
+/// The cluster does not do what it was asked. What the API server refuses is not trouble with the way to it.
 pub(crate) fn refused(what: &str, error: kube::Error) -> Failure {
     match error {
         kube::Error::Api(status) if status.code == 429 || status.code >= 500 => Failure::Unreachable {

@@ -6,6 +6,7 @@ mod cloud_init;
 mod configdocs;
 mod control;
 mod controller;
+mod daemon;
 mod describe;
 mod diff;
 mod doctor;
@@ -28,6 +29,7 @@ mod kubeadm;
 mod labels_check;
 mod lint;
 mod machineconfig;
+mod node;
 mod node_manifest;
 mod plan;
 mod pointer;
@@ -83,7 +85,9 @@ pub(crate) fn run(
         Command::Uninstall(args) => install::uninstall(&args, printer),
         Command::Doctor(args) => doctor::run(&args, clock, printer),
         Command::Controller(args) => controller::run(&args, clock),
+        Command::Daemon(args) => daemon::run(&args, clock),
         Command::Status(args) => status::run(&args, printer),
+        Command::Node(args) => node::run(&args, clock, printer),
         Command::Lint(args) => lint::run(&args, stdin, printer),
         Command::Resolve(args) => resolve::run(&args, stdin, printer),
         Command::Explain(args) => explain::run(&args, stdin, printer),

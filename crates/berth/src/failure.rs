@@ -4,7 +4,7 @@
 
 use std::{error::Error as StdError, io, path::PathBuf};
 
-use berth_cluster::{ConnectError, controller::RunError};
+use berth_cluster::{ConnectError, controller::RunError, daemon};
 pub(crate) use berth_decide::Chain;
 use berth_ignition_server::PointerError;
 use berth_iso::{ArchiveError, ImageError};
@@ -122,6 +122,9 @@ pub(crate) enum Failure {
     /// The controllers ended by themselves.
     #[error(transparent)]
     Controllers(#[from] RunError),
+    /// The node daemon cannot begin, or ended by itself.
+    #[error(transparent)]
+    Daemon(#[from] daemon::RunError),
     /// No kubeconfig leads to a cluster.
     #[error(transparent)]
     NoCluster(#[from] ConnectError),

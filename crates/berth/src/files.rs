@@ -13,7 +13,7 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
     let temporary = temporary(path);
     let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
     written.map_err(|source| {
-        // What is left over is of no use; that it cannot be removed either is no news.
+        // What is left over is of no use; that it cannot be removed either is not news.
         let _ = fs::remove_file(&temporary);
         Failure::WriteFile {
             path: path.to_owned(),

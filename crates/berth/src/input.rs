@@ -31,7 +31,7 @@ pub(crate) const CONFIGURATION: &str = "cfg";
 pub(crate) struct InputFile {
     /// The path as the user wrote it, extended below a folder.
     pub(crate) name: String,
-    /// The content, or why it is no text. Whether that ends the run is for the command to say: `berth lint` reports it
+    /// The content, or why it is not text. Whether that ends the run is for the command to say: `berth lint` reports it
     /// among the other mistakes.
     pub(crate) text: Result<String, DecodeError>,
 }

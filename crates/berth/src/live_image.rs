@@ -179,20 +179,20 @@ impl LiveImage {
         if !is_file {
             return Err(Failure::Argument {
                 message: format!(
-                    "`{}` is no file, so there is no place for a backup beside it",
+                    "`{}` is not a file, so there is no place for a backup beside it",
                     self.path.display()
                 ),
                 hint: Some("`--no-backup` changes it without one".to_owned()),
             });
         }
-        // What cannot be read is no state to come back to, and the backup may hold the last one that could be read.
+        // What cannot be read is not a state to come back to, and the backup may hold the last one that could be read.
         if self.archive().is_err() && self.own_backup().is_some() {
             return Ok(path);
         }
         match fs::read(&path) {
             Ok(bytes) if Backup::decode(&bytes).is_err() => {
                 return Err(Failure::Argument {
-                    message: format!("`{}` is in the way: it is no backup", path.display()),
+                    message: format!("`{}` is in the way: it is not a backup", path.display()),
                     hint: Some("move it away, or take `--no-backup`".to_owned()),
                 });
             }

@@ -24,7 +24,7 @@ impl PoolConfig<'_> {
         self.rendered.as_ref().ok()
     }
 
-    /// Why there is none, unless the documents hold no machine configs for the pool, which is no mistake of theirs.
+    /// Why there is none, unless the documents hold no machine configs for the pool, which is not a mistake of theirs.
     pub(crate) fn failure(&self) -> Option<&PoolRenderError> {
         self.rendered.as_ref().err().filter(|error| !has_no_configs(error))
     }

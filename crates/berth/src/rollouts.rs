@@ -1,16 +1,68 @@
 //! The pools of a site with the live nodes in them, as the rollout planner wants to see them.
 
-use std::collections::{BTreeMap, HashMap};
-
-use berth_decide::{NodePlan, Plan, Presence};
-use berth_pools::{
-    Action, DisruptionPolicy, ForecastPool, MASTER, MachineConfigSpec, MaxUnavailable, NewNode, NodeState, PoolRollout,
-    Reboots, WORKER, diff_specs_with,
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::Read,
+    time::Duration,
 };
-use berth_site::{IntOrString, Pool, Site};
+
+use berth_decide::{LabelPolicy, NodePlan, Plan, Presence, Strategy, config_needs_reboot};
+use berth_pools::{
+    DaemonState, ForecastInput, ForecastPool, MASTER, MachineConfigSpec, MaxUnavailable, NewNode, NodeState,
+    PoolRollout, Reboots, WORKER, annotation,
+};
+use berth_site::{IntOrString, Pool, Resolver, Site};
 use serde_json::{Value, json};
 
-use crate::{failure::Chain, rendering::PoolConfig, site::Loaded};
+use crate::{
+    args::ChangeArgs,
+    exit::Exit,
+    failure::{Chain, Failure},
+    findings,
+    output::{Printer, counted},
+    rendering::{self, PoolConfig},
+    site::{Loaded, stdin_once},
+};
+
+/// Plays a change of a site. What `play` gives says whether it fits its window; what is wrong with the documents is shown after it.
+pub(crate) fn change<'a>(
+    args: &ChangeArgs,
+    stdin: &mut dyn Read,
+    printer: &mut Printer<'a>,
+    play: impl FnOnce(&ForecastInput, &mut Printer<'a>) -> Result<Option<bool>, Failure>,
+) -> Result<Exit, Failure> {
+    stdin_once(&args.files.paths, Some(&args.nodes))?;
+    let mut loaded = Loaded::read(&args.files.paths, stdin)?;
+    let live = loaded.observe_states(&args.nodes, stdin, printer)?;
+    loaded.site.observed = live.nodes;
+    let options = rendering::options(args.os_image_url.as_deref());
+    let configs = rendering::render_pools(&loaded.site, None, &options)?;
+    let flavour = args.flavour.of(&loaded.site);
+    let resolver = Resolver::new(&loaded.site, flavour);
+    let resolutions = resolver.resolve_all();
+    let labels = berth_decide::plan(&resolver, &resolutions, Strategy::Owned, &LabelPolicy::default());
+
+    let minutes = |count: u32| Duration::from_secs(u64::from(count) * 60);
+    let changing = changing_pools(&configs, &loaded, &labels, live.states);
+    let input = ForecastInput {
+        pools: changing.pools.clone(),
+        reboot: minutes(args.reboot_minutes),
+        drain: minutes(args.drain_minutes),
+        window: args.window,
+    };
+    let fits = play(&input, printer)?;
+
+    if let Some(note) = changing.note() {
+        printer.note(&note)?;
+    }
+    rendering::show_warnings(printer, &configs)?;
+    // What nodes have is compared with these names.
+    rendering::show_name_notes(printer, &loaded.site, flavour, &configs)?;
+    let mut diagnostics = berth_site::check(&loaded.sources, &resolver, &resolutions);
+    diagnostics.extend_from_slice(&loaded.diagnostics);
+    let exit = findings::show_errors(printer, &loaded.sources, diagnostics)?;
+    Ok(if fits == Some(false) { exit.max(Exit::No) } else { exit })
+}
 
 /// Pools without nodes yet. The target is the rendered config; without one, what `spec.configuration` names.
 pub(crate) fn empty_rollouts(configs: &[PoolConfig<'_>], configured: &BTreeMap<String, String>) -> Vec<PoolRollout> {
@@ -42,13 +94,32 @@ pub(crate) fn add_node(rollouts: &mut [PoolRollout], pool: &str, node: NodeState
     }
 }
 
+/// What a node is taken to run of which nobody says it. It is not a config, so that the way to any config is a change.
+const NOT_REPORTED: &str = "not-reported";
+
+/// Pools at the start of a change, and the nodes of which nothing is known.
+struct Changing {
+    pools: Vec<ForecastPool>,
+    /// Nodes that no daemon reported on, and that no pool's config could be derived for.
+    unknown: usize,
+}
+
+impl Changing {
+    /// What was assumed, for people.
+    fn note(&self) -> Option<String> {
+        let nodes = counted(self.unknown, "node");
+        (self.unknown > 0).then(|| {
+            format!(
+                "no node daemon has reported what {nodes} run{}; each is counted with one reboot",
+                if self.unknown == 1 { "s" } else { "" }
+            )
+        })
+    }
+}
+
 /// The pools as they are once labels are applied, with what each node's way there costs: the start of a change.
-pub(crate) fn changing_pools(
-    configs: &[PoolConfig<'_>],
-    loaded: &Loaded,
-    labels: &Plan,
-    live: Vec<NodeState>,
-) -> Vec<ForecastPool> {
+fn changing_pools(configs: &[PoolConfig<'_>], loaded: &Loaded, labels: &Plan, live: Vec<NodeState>) -> Changing {
+    let mut unknown = 0;
     let mut pools: Vec<ForecastPool> = empty_rollouts(configs, &loaded.configured)
         .into_iter()
         .map(|rollout| ForecastPool {
@@ -60,13 +131,30 @@ pub(crate) fn changing_pools(
     let places: HashMap<String, usize> = pools.iter().map(|pool| pool.rollout.pool.clone()).zip(0..).collect();
     let mut states: HashMap<String, NodeState> = live.into_iter().map(|node| (node.name.clone(), node)).collect();
     for node in &labels.nodes {
-        let state = states.remove(&*node.node);
+        let mut state = states.remove(&*node.node);
+        if let Some(state) = state.as_mut().filter(|state| !state.reported()) {
+            let before = node.pool_before.as_deref();
+            let derived = before.and_then(|pool| loaded.configured.get(pool));
+            unknown += usize::from(derived.is_none());
+            report(state, derived.map_or(NOT_REPORTED, String::as_str));
+        }
         let pool = node.pool_after.as_deref().and_then(|pool| places.get(pool));
         if let Some(pool) = pool.and_then(|index| pools.get_mut(*index)) {
             take_part(pool, node, state, &costs);
         }
     }
-    pools
+    Changing { pools, unknown }
+}
+
+/// Has a node run this: its pool wanted it, or nothing is known. A rollout begins when daemons have reported.
+fn report(state: &mut NodeState, config: &str) {
+    for (key, text) in [
+        (annotation::CURRENT_CONFIG, config),
+        (annotation::DESIRED_CONFIG, config),
+        (annotation::STATE, DaemonState::Done.word()),
+    ] {
+        state.annotations.insert(key.to_owned(), text.to_owned());
+    }
 }
 
 /// Adds a node to the pool that it is in once its labels are applied.
@@ -93,16 +181,16 @@ fn take_part(pool: &mut ForecastPool, node: &NodePlan, state: Option<NodeState>,
 struct Costs<'a> {
     by_pool: BTreeMap<&'a str, &'a MachineConfigSpec>,
     by_name: BTreeMap<&'a str, &'a MachineConfigSpec>,
-    policy: DisruptionPolicy,
+    site: &'a Site,
 }
 
 impl<'a> Costs<'a> {
-    fn new(configs: &'a [PoolConfig<'_>], site: &Site) -> Self {
+    fn new(configs: &'a [PoolConfig<'_>], site: &'a Site) -> Self {
         let rendered = || configs.iter().filter_map(PoolConfig::rendered);
         Self {
             by_pool: rendered().map(|it| (it.pool.as_str(), &it.spec)).collect(),
             by_name: rendered().map(|it| (it.name.as_str(), &it.spec)).collect(),
-            policy: DisruptionPolicy::default().with(&site.disruption),
+            site,
         }
     }
 
@@ -110,14 +198,14 @@ impl<'a> Costs<'a> {
     fn of_move(&self, node: &NodeState, pool: &str) -> Option<Reboots> {
         let old = self.by_name.get(node.current_config()?)?;
         let new = self.by_pool.get(pool)?;
-        (!self.needs_reboot(old, new)).then_some(Reboots { with: 0, without: 0 })
+        (!config_needs_reboot(self.site, old, new)).then_some(Reboots { with: 0, without: 0 })
     }
 
     /// The reboots of a new machine. Without labels at first boot it comes up as a worker, so it reboots again only
     /// where its pool is another and differs in what needs it. Masters come up as masters.
     fn of_joining(&self, pool: &str) -> Reboots {
         let same = match (self.by_pool.get(WORKER), self.by_pool.get(pool)) {
-            (Some(worker), Some(own)) => !self.needs_reboot(worker, own),
+            (Some(worker), Some(own)) => !config_needs_reboot(self.site, worker, own),
             _ => false,
         };
         if same || [MASTER, WORKER].contains(&pool) {
@@ -125,11 +213,6 @@ impl<'a> Costs<'a> {
         } else {
             Reboots::NEW
         }
-    }
-
-    /// Configs that cannot be compared are taken to differ.
-    fn needs_reboot(&self, old: &MachineConfigSpec, new: &MachineConfigSpec) -> bool {
-        diff_specs_with(old, new, &self.policy).map_or(true, |diff| diff.actions().contains(&Action::Reboot))
     }
 }
 

@@ -287,7 +287,7 @@ pub(crate) fn join(title: &str, reason: &str) -> String {
     }
 }
 
-/// The documents of an answer, in YAML or JSON; nothing when it is neither. No text is no document.
+/// The documents of an answer, in YAML or JSON; nothing when it is neither. No text is not a document.
 pub(crate) fn values(text: &str) -> Option<Vec<Value>> {
     // A list is not a set of documents, but an answer of Shipyard's.
     if let Ok(value) = serde_json::from_str::<Value>(text) {

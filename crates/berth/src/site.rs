@@ -49,7 +49,7 @@ impl Loaded {
         Self::new(input::read_documents(paths, stdin)?).or_nothing_read(paths)
     }
 
-    /// Reads the paths of `-f`; a file that is no text becomes a finding like any other mistake.
+    /// Reads the paths of `-f`; a file that is not text becomes a finding like any other mistake.
     pub(crate) fn read_with_mistakes(paths: &[PathBuf], stdin: &mut dyn Read) -> Result<Self, Failure> {
         let mut set = DocumentSet::default();
         for file in input::read(paths, stdin).map_err(Failure::Input)? {

@@ -263,7 +263,7 @@ impl<'a> Graph<'a> {
             else {
                 violations.push(Violation {
                     place: rule.crate_name.to_owned(),
-                    message: "has a rule, but is no crate of the workspace".to_owned(),
+                    message: "has a rule, but is not a crate of the workspace".to_owned(),
                 });
                 continue;
             };

@@ -1,6 +1,10 @@
 //! Pages that people write: what they point to must exist.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, Result};
 
@@ -17,30 +21,21 @@ const SECURITY: &str = "docs/security.md";
 pub fn page_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     let root = workspace.root();
     let mut violations = missing_tests(workspace)?;
-    for folder in [".", "docs", "docs/decisions"].map(Path::new) {
-        let mut pages = Vec::new();
-        for entry in fs::read_dir(root.join(folder)).with_context(|| format!("cannot list {}", folder.display()))? {
-            let path = folder.join(entry?.file_name());
-            if path.extension().is_some_and(|extension| extension == "md") {
-                pages.push(path);
-            }
-        }
-        pages.sort();
-        for page in pages {
-            let text =
-                fs::read_to_string(root.join(&page)).with_context(|| format!("cannot read {}", page.display()))?;
-            for (line, target) in targets(&text) {
-                let (base, path) = match target {
-                    Target::Link(path) => (folder, path),
-                    Target::File(path) => (Path::new("."), path),
-                };
-                if !root.join(base).join(path).exists() {
-                    let page = page.strip_prefix(".").unwrap_or(&page).display();
-                    violations.push(Violation {
-                        place: format!("{page}:{line}"),
-                        message: format!("names {path}, which does not exist"),
-                    });
-                }
+    let mut pages = workspace.files("docs", "md")?;
+    pages.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from));
+    for page in pages {
+        let text = fs::read_to_string(root.join(&page)).with_context(|| format!("cannot read {}", page.display()))?;
+        let folder = page.parent().unwrap_or_else(|| Path::new("."));
+        for (line, target) in targets(&text) {
+            let (base, path) = match target {
+                Target::Link(path) => (folder, path),
+                Target::File(path) => (Path::new("."), path),
+            };
+            if !root.join(base).join(path).exists() {
+                violations.push(Violation {
+                    place: format!("{}:{line}", page.display()),
+                    message: format!("names {path}, which does not exist"),
+                });
             }
         }
     }
@@ -52,7 +47,7 @@ fn missing_tests(workspace: &Workspace) -> Result<Vec<Violation>> {
     let page = workspace.root().join(SECURITY);
     let page = fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
     let mut tests = BTreeSet::new();
-    for file in workspace.rust_files("crates")? {
+    for file in workspace.files("crates", "rs")? {
         let path = workspace.root().join(file);
         let source = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         tests.extend(tests_in(&source).map(str::to_owned));

@@ -41,7 +41,7 @@ pub fn source_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     };
     let mut violations = Vec::new();
     for folder in ["crates", "xtask", "fuzz"] {
-        for path in workspace.rust_files(folder)? {
+        for path in workspace.files(folder, "rs")? {
             let text = read(&path)?;
             violations.extend(
                 file_complaints(&text)

@@ -15,114 +15,66 @@ pub(crate) struct Rule {
     pub(crate) resource: &'static str,
 }
 
-const fn rule(name: &'static str, role: Role, verb: &'static str, resource: &'static str) -> Rule {
-    Rule {
-        name,
-        role,
-        verb,
-        resource,
-    }
-}
-
 use Role::{Admin, Operator, Viewer};
 
-/// What a route has whose list forgot to say: nobody but an administrator.
-pub(crate) static UNSAID: Rule = rule("berth:unsaid", Admin, "*", "*");
+macro_rules! rules {
+    ($($(#[$doc:meta])* $rule:ident: $role:ident $verb:literal $resource:literal $name:literal;)*) => {
+        $($(#[$doc])* pub(crate) static $rule: Rule = Rule { name: $name, role: $role, verb: $verb, resource: $resource };)*
+    };
+}
 
-pub(crate) static CREATE_DOCUMENTS: Rule = rule("deckhand:create_cleartext_documents", Operator, "update", "documents");
-pub(crate) static LIST_DOCUMENTS: Rule = rule("deckhand:list_cleartext_documents", Viewer, "list", "documents");
-pub(crate) static REVEAL_DOCUMENTS: Rule = rule("deckhand:list_encrypted_documents", Admin, "reveal", "documents");
-pub(crate) static LIST_REVISIONS: Rule = rule("deckhand:list_revisions", Viewer, "list", "revisions");
-pub(crate) static SHOW_REVISION: Rule = rule("deckhand:show_revision", Viewer, "get", "revisions");
-pub(crate) static DELETE_REVISIONS: Rule = rule("deckhand:delete_revisions", Admin, "delete", "revisions");
-pub(crate) static SHOW_DIFF: Rule = rule("deckhand:show_revision_diff", Viewer, "get", "revisions");
-pub(crate) static SHOW_DEEP_DIFF: Rule = rule("deckhand:show_revision_deepdiff", Viewer, "get", "revisions");
-pub(crate) static CREATE_TAG: Rule = rule("deckhand:create_tag", Operator, "create", "tags");
-pub(crate) static SHOW_TAG: Rule = rule("deckhand:show_tag", Viewer, "get", "tags");
-pub(crate) static LIST_TAGS: Rule = rule("deckhand:list_tags", Viewer, "list", "tags");
-pub(crate) static DELETE_TAG: Rule = rule("deckhand:delete_tag", Admin, "delete", "tags");
-pub(crate) static DELETE_TAGS: Rule = rule("deckhand:delete_tags", Admin, "delete", "tags");
-pub(crate) static CREATE_VALIDATION: Rule = rule("deckhand:create_validation", Operator, "create", "validations");
-pub(crate) static LIST_VALIDATIONS: Rule = rule("deckhand:list_validations", Viewer, "list", "validations");
-pub(crate) static SHOW_VALIDATION: Rule = rule("deckhand:show_validation", Viewer, "get", "validations");
+rules! {
+    /// What a route has whose list forgot to say: nobody but an administrator.
+    UNSAID: Admin "*" "*" "berth:unsaid";
 
-pub(crate) static CONFIGDOCS_STATUS: Rule = rule(
-    "workflow_orchestrator:get_configdocs_status",
-    Viewer,
-    "list",
-    "configdocs",
-);
-pub(crate) static CREATE_CONFIGDOCS: Rule = rule(
-    "workflow_orchestrator:create_configdocs",
-    Operator,
-    "create",
-    "configdocs",
-);
-pub(crate) static GET_CONFIGDOCS: Rule = rule("workflow_orchestrator:get_configdocs", Viewer, "get", "configdocs");
-pub(crate) static REVEAL_CONFIGDOCS: Rule = rule(
-    "workflow_orchestrator:get_configdocs_cleartext",
-    Admin,
-    "reveal",
-    "configdocs",
-);
-pub(crate) static COMMIT_CONFIGDOCS: Rule = rule(
-    "workflow_orchestrator:commit_configdocs",
-    Operator,
-    "commit",
-    "configdocs",
-);
-pub(crate) static GET_RENDERED: Rule = rule(
-    "workflow_orchestrator:get_renderedconfigdocs",
-    Viewer,
-    "get",
-    "configdocs",
-);
-pub(crate) static REVEAL_RENDERED: Rule = rule(
-    "workflow_orchestrator:get_renderedconfigdocs_cleartext",
-    Admin,
-    "reveal",
-    "configdocs",
-);
+    CREATE_DOCUMENTS: Operator "update" "documents" "deckhand:create_cleartext_documents";
+    LIST_DOCUMENTS: Viewer "list" "documents" "deckhand:list_cleartext_documents";
+    REVEAL_DOCUMENTS: Admin "reveal" "documents" "deckhand:list_encrypted_documents";
+    LIST_REVISIONS: Viewer "list" "revisions" "deckhand:list_revisions";
+    SHOW_REVISION: Viewer "get" "revisions" "deckhand:show_revision";
+    DELETE_REVISIONS: Admin "delete" "revisions" "deckhand:delete_revisions";
+    SHOW_DIFF: Viewer "get" "revisions" "deckhand:show_revision_diff";
+    SHOW_DEEP_DIFF: Viewer "get" "revisions" "deckhand:show_revision_deepdiff";
+    CREATE_TAG: Operator "create" "tags" "deckhand:create_tag";
+    SHOW_TAG: Viewer "get" "tags" "deckhand:show_tag";
+    LIST_TAGS: Viewer "list" "tags" "deckhand:list_tags";
+    DELETE_TAG: Admin "delete" "tags" "deckhand:delete_tag";
+    DELETE_TAGS: Admin "delete" "tags" "deckhand:delete_tags";
+    CREATE_VALIDATION: Operator "create" "validations" "deckhand:create_validation";
+    LIST_VALIDATIONS: Viewer "list" "validations" "deckhand:list_validations";
+    SHOW_VALIDATION: Viewer "get" "validations" "deckhand:show_validation";
 
-pub(crate) static LIST_ACTIONS: Rule = rule("workflow_orchestrator:list_actions", Viewer, "list", "actions");
-pub(crate) static CREATE_ACTION: Rule = rule("workflow_orchestrator:create_action", Operator, "create", "actions");
-pub(crate) static GET_ACTION: Rule = rule("workflow_orchestrator:get_action", Viewer, "get", "actions");
-pub(crate) static GET_STEP: Rule = rule("workflow_orchestrator:get_action_step", Viewer, "get", "actions");
-pub(crate) static GET_STEP_LOGS: Rule = rule("workflow_orchestrator:get_action_step_logs", Viewer, "get", "actions");
-pub(crate) static GET_ACTION_VALIDATION: Rule =
-    rule("workflow_orchestrator:get_action_validation", Viewer, "get", "actions");
-pub(crate) static CONTROL_ACTION: Rule = rule(
-    "workflow_orchestrator:invoke_action_control",
-    Operator,
-    "control",
-    "actions",
-);
-pub(crate) static WATCH_ACTIONS: Rule = rule("berth:watch_actions", Viewer, "watch", "actions");
-pub(crate) static LIST_WORKFLOWS: Rule = rule("workflow_orchestrator:list_workflows", Viewer, "list", "actions");
-pub(crate) static GET_WORKFLOW: Rule = rule("workflow_orchestrator:get_workflow", Viewer, "get", "actions");
-pub(crate) static GET_NOTE: Rule = rule("workflow_orchestrator:get_notedetails", Viewer, "get", "actions");
-pub(crate) static GET_SITE_STATUSES: Rule = rule("workflow_orchestrator:get_site_statuses", Viewer, "list", "nodes");
-/// An action needs the right to make actions, and this one for what it does.
-pub(crate) static RELABEL_ACTION: Rule = rule(
-    "workflow_orchestrator:action_relabel_nodes",
-    Operator,
-    "relabel",
-    "nodes",
-);
+    CONFIGDOCS_STATUS: Viewer "list" "configdocs" "workflow_orchestrator:get_configdocs_status";
+    CREATE_CONFIGDOCS: Operator "create" "configdocs" "workflow_orchestrator:create_configdocs";
+    GET_CONFIGDOCS: Viewer "get" "configdocs" "workflow_orchestrator:get_configdocs";
+    REVEAL_CONFIGDOCS: Admin "reveal" "configdocs" "workflow_orchestrator:get_configdocs_cleartext";
+    COMMIT_CONFIGDOCS: Operator "commit" "configdocs" "workflow_orchestrator:commit_configdocs";
+    GET_RENDERED: Viewer "get" "configdocs" "workflow_orchestrator:get_renderedconfigdocs";
+    REVEAL_RENDERED: Admin "reveal" "configdocs" "workflow_orchestrator:get_renderedconfigdocs_cleartext";
 
-pub(crate) static READ_TASK: Rule = rule("physical_provisioner:read_task", Viewer, "get", "tasks");
-pub(crate) static CREATE_TASK: Rule = rule("physical_provisioner:create_task", Operator, "create", "tasks");
-pub(crate) static DELETE_TASKS: Rule = rule("physical_provisioner:delete_tasks", Admin, "delete", "tasks");
-/// The same for tasks.
-pub(crate) static RELABEL_TASK: Rule = rule("physical_provisioner:relabel_nodes", Operator, "relabel", "nodes");
-pub(crate) static VALIDATE_DESIGN: Rule =
-    rule("physical_provisioner:validate_site_design", Viewer, "list", "documents");
-pub(crate) static READ_DATA: Rule = rule("physical_provisioner:read_data", Viewer, "list", "nodes");
+    LIST_ACTIONS: Viewer "list" "actions" "workflow_orchestrator:list_actions";
+    CREATE_ACTION: Operator "create" "actions" "workflow_orchestrator:create_action";
+    GET_ACTION: Viewer "get" "actions" "workflow_orchestrator:get_action";
+    GET_STEP: Viewer "get" "actions" "workflow_orchestrator:get_action_step";
+    GET_STEP_LOGS: Viewer "get" "actions" "workflow_orchestrator:get_action_step_logs";
+    GET_ACTION_VALIDATION: Viewer "get" "actions" "workflow_orchestrator:get_action_validation";
+    CONTROL_ACTION: Operator "control" "actions" "workflow_orchestrator:invoke_action_control";
+    WATCH_ACTIONS: Viewer "watch" "actions" "berth:watch_actions";
+    LIST_WORKFLOWS: Viewer "list" "actions" "workflow_orchestrator:list_workflows";
+    GET_WORKFLOW: Viewer "get" "actions" "workflow_orchestrator:get_workflow";
+    GET_NOTE: Viewer "get" "actions" "workflow_orchestrator:get_notedetails";
+    GET_SITE_STATUSES: Viewer "list" "nodes" "workflow_orchestrator:get_site_statuses";
+    /// An action needs the right to make actions, and this one for what it does.
+    RELABEL_ACTION: Operator "relabel" "nodes" "workflow_orchestrator:action_relabel_nodes";
 
-pub(crate) static UPDATE_NODE_LABELS: Rule = rule(
-    "kubernetes_provisioner:update_node_labels",
-    Operator,
-    "update",
-    "nodelabels",
-);
-pub(crate) static READ_NODE_LABELS: Rule = rule("berth:read_node_labels", Viewer, "get", "nodelabels");
+    READ_TASK: Viewer "get" "tasks" "physical_provisioner:read_task";
+    CREATE_TASK: Operator "create" "tasks" "physical_provisioner:create_task";
+    DELETE_TASKS: Admin "delete" "tasks" "physical_provisioner:delete_tasks";
+    /// The same for tasks.
+    RELABEL_TASK: Operator "relabel" "nodes" "physical_provisioner:relabel_nodes";
+    VALIDATE_DESIGN: Viewer "list" "documents" "physical_provisioner:validate_site_design";
+    READ_DATA: Viewer "list" "nodes" "physical_provisioner:read_data";
+
+    UPDATE_NODE_LABELS: Operator "update" "nodelabels" "kubernetes_provisioner:update_node_labels";
+    READ_NODE_LABELS: Viewer "get" "nodelabels" "berth:read_node_labels";
+}

@@ -389,6 +389,37 @@ async fn an_action_is_steered_and_every_word_is_filed(on: On) {
 }
 
 /// The text of an attempt that was, and no text of others.
+/// What was held or failed does not go on with documents that were deleted, also where another revision has their number now.
+async fn an_action_does_not_go_on_with_a_revision_that_is_gone(on: On) {
+    let Some(server) = Relabelling::empty(on, Auth::None, WorkflowOptions::default()).await else {
+        return;
+    };
+    for (verbs, goes_on) in [(["pause", "pause"], "unpause"), (["pause", "stop"], "retry")] {
+        server.commit(SITE).await;
+        server.site_action().await;
+        let id = id(&server.relabel(&json!(["node1"])).await.expect(201));
+        let control = async |verb: &str| server.send("POST", &format!("actions/{id}/control/{verb}"), None).await;
+        control(verbs[0]).await.expect(202);
+        if verbs[1] != verbs[0] {
+            control(verbs[1]).await.expect(202);
+        }
+        for again in [false, true] {
+            server.api.delete("revisions").await.expect(204);
+            if again {
+                server.commit(SITE).await;
+            }
+            let refused = control(goes_on).await.expect(409).json();
+            assert_eq!(refused["message"], format!("Unable to {goes_on} action"));
+            let reason = refused["reason"].as_str().unwrap();
+            assert!(reason.contains("come from revision 1, which was deleted"), "{reason}");
+        }
+        if goes_on == "unpause" {
+            control("stop").await.expect(202);
+        }
+        server.api.delete("revisions").await.expect(204);
+    }
+}
+
 async fn attempts(server: &Relabelling, id: &str, whole: &str) {
     let logs = async |attempt: &str| {
         let path = format!("actions/{id}/steps/relabel_nodes/logs?try={attempt}");
@@ -666,6 +697,7 @@ on_both! {
     requests_are_refused_in_shipyards_order_and_words,
     of_two_at_once_one_wins,
     an_action_is_steered_and_every_word_is_filed,
+    an_action_does_not_go_on_with_a_revision_that_is_gone,
     a_dry_run_says_everything_and_does_nothing,
     a_misspelt_switch_does_not_run_a_real_change,
     a_node_that_is_gone_fails_alone_and_can_be_retried,

@@ -14,6 +14,7 @@ use crate::{
 
 const TABLE: &str = include_str!("../compatibility/airship.yaml");
 const DOCUMENTS: &str = include_str!("../compatibility/documents.yaml");
+const LABELS: &str = include_str!("../compatibility/labels.yaml");
 
 /// The policy that inputs are loaded with.
 const POLICY: &str = "\
@@ -99,7 +100,10 @@ async fn send(server: &Relabelling, row: &Value) -> Reply {
         (None, Some(yaml)) => (YAML, Some(yaml.to_owned())),
         (None, None) => (YAML, (method != "GET").then(String::new)),
     };
-    let path = format!("/api/v1.0/{path}");
+    let path = match path.strip_prefix('/') {
+        Some(_) => path.to_owned(),
+        None => format!("/api/v1.0/{path}"),
+    };
     server
         .api
         .send(method, &path, &[("Content-Type", media_type)], body.as_deref())
@@ -122,6 +126,35 @@ async fn every_row_of_the_table_holds() {
             let expected = passes.get("answers").and_then(Value::as_u64).unwrap_or(200);
             assert_eq!(u64::from(reply.status), expected, "{rule} {passes} {}", reply.body);
         }
+    }
+}
+
+/// Every row has a Node of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_become_what_promenade_makes_of_them() {
+    let server = Relabelling::empty(On::Sqlite, Auth::None, WorkflowOptions::default()).await;
+    let server = server.expect("SQLite is always there");
+    for (number, row) in read(LABELS).iter().enumerate() {
+        let rule = text(row, "rule").unwrap();
+        let pairs = |key: &str| -> Vec<(String, String)> {
+            let labels = row[key].as_object().unwrap().iter();
+            labels
+                .map(|(key, value)| (key.clone(), value.as_str().unwrap().to_owned()))
+                .collect()
+        };
+        let before = pairs("before");
+        let before: Vec<(&str, &str)> = before.iter().map(|(key, value)| (&**key, &**value)).collect();
+        let node = format!("box{number}");
+        server.add_node(&node, &before).await;
+        let path = format!("node-labels/{node}?strategy=promenade");
+        let answer = server.send("PUT", &path, Some(&row["labels"])).await.expect(200).json();
+        assert_eq!(answer["status"], "Success", "{rule}");
+        let mut after: Vec<String> = pairs("after")
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        after.sort_unstable();
+        assert_eq!(server.labels(&node).await, after, "{rule}");
     }
 }
 
@@ -162,7 +195,7 @@ Documents in Airship's envelope follow Airship's rules: what Deckhand and Drydoc
 published ones commit without an error, render document by document as Deckhand renders them, and relabel with every label; they are in
 `crates/berth-airship/tests/sites/`. What only Kubernetes asks for, such as a legal label, is judged when a node uses it.
 
-Deckhand's functional suite and Shipyard's and Drydock's own clients work without changes, with a Keystone that tells who calls. The suite
+Deckhand's functional suite and Shipyard's, Drydock's and Promenade's own clients work without changes, with a Keystone that tells who calls. The suite
 leaves its connections open: it needs `--max-connections-per-address`.
 
 Scalars without quotes mean what PyYAML takes them for in Airship's envelope, and what kubectl takes them for in Kubernetes' envelope.
@@ -247,6 +280,14 @@ fn page() -> String {
                     accepted.len()
                 )
                 .unwrap();
+            }
+        }
+        if service == "Promenade" {
+            page.push_str("\nLabels, with `strategy=promenade`:\n\n| rule | on the Node | sent | on the Node then |\n|---|---|---|---|\n");
+            for row in read(LABELS) {
+                let cell = |key: &str| format!("`{}`", row[key]);
+                let cells = [cell("before"), cell("labels"), cell("after")].join(" | ");
+                writeln!(page, "| {} | {cells} |", text(&row, "rule").unwrap()).unwrap();
             }
         }
         let differs: Vec<&Value> = rows

@@ -62,7 +62,7 @@ fn pair(kind: &str, schema: &str, data: &str) -> String {
     )
 }
 
-/// Schemas that once kept a thread busy for minutes or for ever, each with a document and what is said of it.
+/// Schemas that once kept a thread busy for minutes or forever, each with a document and what is said of it.
 fn slow_ones() -> Vec<(String, &'static str)> {
     let text = format!("{}c", "a".repeat(60));
     let texts = vec![text.as_str(); 100].join(", ");

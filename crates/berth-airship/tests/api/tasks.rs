@@ -57,7 +57,11 @@ async fn tasks_filters_and_nodes(on: On) {
         .map(|task| task["task_id"].as_str().unwrap())
         .collect();
     assert_eq!(ids, [&id, &subtask], "subtasks are tasks of their own");
-    assert_eq!(server.api.get("actions").await.json(), json!([]), "a task is no action");
+    assert_eq!(
+        server.api.get("actions").await.json(),
+        json!([]),
+        "a task is not an action"
+    );
 
     for (body, message) in [
         (

@@ -55,8 +55,8 @@ pub enum WebhookError {
     /// Nothing is answered there.
     #[error("reviews are sent to {MUTATE_PATH} or {VALIDATE_PATH}")]
     Path,
-    /// It is no `AdmissionReview`.
-    #[error("the body is no AdmissionReview")]
+    /// It is not an `AdmissionReview`.
+    #[error("the body is not an AdmissionReview")]
     Body(#[source] serde_json::Error),
     /// What the answer depends on is not known yet, or not any more.
     #[error("the webhook does not know the cluster's pools, rules and Berths yet; its log says what keeps it")]

@@ -227,9 +227,17 @@ impl Engine {
                 self.done(outcome);
             }
         }
-        // And told, as far as that goes quickly.
+        // So are statuses that waited until no Node did, and it is told, as far as that goes quickly.
+        let rest = std::mem::take(&mut self.later).into_iter().map(|job| job.work);
         let told = std::mem::take(&mut self.events).into_iter().flat_map(|job| job.work);
-        let _ = tokio::time::timeout(LAST_WORDS, self.writer.clone().run(told.collect())).await;
+        let rest: Vec<Vec<Work>> = rest.chain([told.collect()]).collect();
+        let last_words = async {
+            for work in rest {
+                // Whoever decides next finds what fails now.
+                let _ = self.writer.clone().run(work).await;
+            }
+        };
+        let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
     }
 
     fn leads(&self) -> bool {
@@ -480,7 +488,7 @@ impl Engine {
             Key::Events => {}
         }
         self.state.written(
-            written.node.map(KeptNode::from),
+            written.node.or(written.seen).map(KeptNode::from),
             written.berth.as_ref().map(KeptBerth::from),
         );
         if let Some(machine) = written.machine {

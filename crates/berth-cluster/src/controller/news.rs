@@ -37,8 +37,8 @@ pub(super) fn lacking<'a, K: AsRef<str> + Clone + 'a, T: Named>(
         .collect()
 }
 
-/// Compares two versions of one object. Kubernetes compares them as numbers too; what is no number is never older.
-fn is_older(version: &str, than: &str) -> bool {
+/// Compares two versions of one object. Kubernetes compares them as numbers too; what is not a number is never older.
+pub(crate) fn is_older(version: &str, than: &str) -> bool {
     match (version.parse::<u128>(), than.parse::<u128>()) {
         (Ok(version), Ok(than)) => version < than,
         _ => false,

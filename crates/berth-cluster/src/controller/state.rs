@@ -41,8 +41,8 @@ pub(super) struct State {
     pub(super) nodes: HashMap<Text, KeptNode>,
     /// The last state of Nodes that were deleted and not dealt with yet.
     pub(super) gone: HashMap<Text, KeptNode>,
-    /// Whether Nodes that are gone were Ready when they went.
-    were_ready: HashMap<String, bool>,
+    /// Whether Nodes that are gone were Ready when they went, and since when.
+    were_ready: HashMap<String, (bool, Option<Timestamp>)>,
     /// What the objects that stand for the machines of gone Nodes say, as far as they have been read.
     machines: HashMap<String, MachineState>,
     /// What the kubelets of each pool give themselves.
@@ -176,8 +176,10 @@ impl State {
 
     /// What is known about a Node that is gone.
     pub(super) fn absence(&self, node: &str) -> Absence {
+        let known = self.were_ready.get(node);
         Absence {
-            was_ready: self.were_ready.get(node).copied(),
+            was_ready: known.map(|(ready, _)| *ready),
+            ready_since: known.and_then(|(_, since)| *since),
             pulse: self.heartbeats.await_pulse(node),
             machine: self.machines.get(node).cloned().unwrap_or_default(),
         }
@@ -258,8 +260,8 @@ impl State {
         if self.beats.get(&node.name) == Some(&node.uid) {
             self.beats.remove(&node.name);
         }
-        self.were_ready
-            .insert(node.name.to_string(), node.conditions.ready == Some(true));
+        let ready = (node.conditions.ready == Some(true), node.ready_since);
+        self.were_ready.insert(node.name.to_string(), ready);
         self.gone.insert(node.name.clone(), node);
     }
 

@@ -26,7 +26,7 @@ const EVERY: Duration = Duration::from_hours(1);
 /// How many are read at once.
 const PAGE: u32 = 500;
 
-/// Collects for ever.
+/// Collects forever.
 pub(super) async fn collect(client: Client, claims: Option<watch::Receiver<Claim>>, clock: Clock) {
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -211,7 +211,7 @@ fn to_engine<T>(changes: &mpsc::Sender<ClusterChange>, wrap: fn(Seen<T>) -> Clus
 /// Where the API server has the kinds without which there is nothing to do.
 const OWN_KINDS: &str = "/apis/berth.dev/";
 
-/// Watches one kind for ever. What cannot be understood is left out, with a warning, and does not stop the watch.
+/// Watches one kind forever. What cannot be understood is left out, with a warning, and does not stop the watch.
 async fn watch<K, T>(api: Api<K>, config: watcher::Config, understand: fn(K) -> Option<T>, sinks: Sinks<T>)
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,

@@ -26,7 +26,7 @@ use tracing::{debug, info, warn};
 use super::{machines, metrics::Metrics};
 use crate::lease::{Claim, hold};
 use berth_decide::{
-    CertificateRequest, MachineState, NodePatch, NodeView, NodeWrite, Note, SpentToken, merge_diff, names,
+    CertificateRequest, MachineState, NodePatch, NodeView, NodeWrite, Note, SpentToken, merge_diff, names, noted_ahead,
 };
 pub(super) use berth_nodes::WriteError;
 use berth_nodes::{Nodes, parameters};
@@ -100,6 +100,8 @@ pub(super) enum Verdict {
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) node: Option<NodeView>,
+    /// The Node as it is, where somebody else was faster: it was read and not written.
+    pub(super) seen: Option<NodeView>,
     pub(super) berth: Option<Berth>,
     /// What the objects that stand for a machine say.
     pub(super) machine: Option<MachineState>,
@@ -109,7 +111,7 @@ pub(super) struct Written {
     pub(super) told: Vec<(Note, ObjectReference)>,
 }
 
-/// A job that breaks off has failed as any other: what it was about is tried again, and not busy for ever.
+/// A job that breaks off has failed as any other: what it was about is tried again, and not busy forever.
 pub(super) async fn or_broken<T>(job: impl Future<Output = Result<T, WriteError>>) -> Result<T, WriteError> {
     AssertUnwindSafe(job)
         .catch_unwind()
@@ -167,9 +169,9 @@ impl Writer {
                 if forgets(berth.status.as_ref(), &status) {
                     self.look_again(&berth.node_name(), &sight, written).await?;
                 }
-                if let (true, Some(NodeWrite::Patch(patch))) = (status_later, &node) {
+                if let (true, Some(write @ NodeWrite::Patch(_))) = (status_later, &node) {
                     let berth = self.note_ahead(*berth, &status, written).await?;
-                    written.node = Some(self.patch_node(&berth.node_name(), patch).await?);
+                    written.node = Some(self.write_node(&berth.node_name(), write, written).await?);
                     let differs = berth.status.as_ref() != Some(&*status);
                     written.later = differs.then(|| Work::Status {
                         berth: Box::new(berth),
@@ -258,20 +260,7 @@ impl Writer {
         }
         if let Some(write) = write {
             berth = self.note_ahead(berth, &status, written).await?;
-            let api: Api<Node> = Api::all(self.client());
-            let view: NodeView = match &write {
-                NodeWrite::Create(node) => {
-                    info!(node = node.name_any(), "creating the Node");
-                    let parameters = PostParams {
-                        field_manager: Some(names::FIELD_MANAGER.to_owned()),
-                        ..PostParams::default()
-                    };
-                    self.request("node", "create", api.create(&parameters, node))
-                        .await?
-                        .into()
-                }
-                NodeWrite::Patch(patch) => self.patch_node(&berth.node_name(), patch).await?,
-            };
+            let view = self.write_node(&berth.node_name(), &write, written).await?;
             status.node_uid = Some(view.uid.clone());
             written.node = Some(view);
         }
@@ -289,11 +278,40 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes to a Node. Where somebody else was faster, the Node is read: the watch may show much later how it is now, and until
+    /// then every decision would come too late again.
+    async fn write_node(&self, name: &str, write: &NodeWrite, written: &mut Written) -> Result<NodeView, WriteError> {
+        let result = match write {
+            NodeWrite::Create(node) => {
+                info!(node = name, "creating the Node");
+                let parameters = PostParams {
+                    field_manager: Some(names::FIELD_MANAGER.to_owned()),
+                    ..PostParams::default()
+                };
+                let api: Api<Node> = Api::all(self.client());
+                let created = self.request("node", "create", api.create(&parameters, node));
+                created.await.map(NodeView::from)
+            }
+            NodeWrite::Patch(patch) => self.patch_node(name, patch).await,
+        };
+        if matches!(&result, Err(error) if error.is_outdated()) {
+            // Without an answer the watch tells.
+            written.seen = self.read_node(name).await.ok().flatten();
+        }
+        result
+    }
+
+    async fn read_node(&self, name: &str) -> Result<Option<NodeView>, WriteError> {
+        let api: Api<Node> = Api::all(self.client());
+        let node = self.request("node", "get", api.get_opt(name)).await?;
+        Ok(node.map(NodeView::from))
+    }
+
     /// Writes what has to be known of a write to the Node before it happens. Should the Node be gone by now, the next one
     /// is made with this in mind.
     async fn note_ahead(&self, berth: Berth, status: &BerthStatus, written: &mut Written) -> Result<Berth, WriteError> {
-        let remembered = remembered(berth.status.as_ref(), status);
-        let berth = self.status(berth, &remembered).await?;
+        let ahead = noted_ahead(berth.status.as_ref(), status);
+        let berth = self.status(berth, &ahead).await?;
         written.berth = Some(berth.clone());
         Ok(berth)
     }
@@ -307,13 +325,11 @@ impl Writer {
             Sight::Nothing => None,
             Sight::NotNeeded => return Ok(()),
         };
-        let api: Api<Node> = Api::all(self.client());
-        let node = self.request("node", "get", api.get_opt(name)).await?;
-        let version = node.as_ref().and_then(|node| node.metadata.resource_version.as_ref());
-        if version == seen {
+        let node = self.read_node(name).await?;
+        if node.as_ref().map(|node| &node.resource_version) == seen {
             return Ok(());
         }
-        written.node = node.map(NodeView::from);
+        written.seen = node;
         Err(WriteError::Outdated)
     }
 
@@ -513,21 +529,6 @@ impl Writer {
     }
 }
 
-/// The status with what the Node will not show once it is written: that somebody moved it, which labels are gone on purpose,
-/// and which of its labels are Berth's. Should the write be the last thing that happens, the next leader knows all of it.
-fn remembered(before: Option<&BerthStatus>, after: &BerthStatus) -> BerthStatus {
-    BerthStatus {
-        followed: after.followed.clone(),
-        removed_labels: after.removed_labels.clone(),
-        retired_labels: after.retired_labels.clone(),
-        labels: after.labels.clone(),
-        earlier_labels: after.earlier_labels.clone(),
-        node_version: after.node_version.clone(),
-        departure: after.departure.clone(),
-        ..before.cloned().unwrap_or_default()
-    }
-}
-
 /// Whether the status loses something that the Node does not show: a label that Berth was about to write last, one that somebody
 /// removed on purpose, or a move.
 fn forgets(before: Option<&BerthStatus>, after: &BerthStatus) -> bool {
@@ -562,7 +563,7 @@ fn action(note: &Note) -> String {
 }
 
 /// Events about a Node carry its name as uid, as those of the kubelet do, so that `kubectl describe node` shows them.
-pub(super) fn node_reference(node: &NodeView) -> ObjectReference {
+pub(crate) fn node_reference(node: &NodeView) -> ObjectReference {
     ObjectReference {
         api_version: Some("v1".to_owned()),
         kind: Some("Node".to_owned()),

@@ -13,7 +13,10 @@ use kube::{
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::{CONTROLLER, PART_OF, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE, workloads::CERTIFICATE_SECRET};
+use super::{
+    CONTROLLER, DAEMON, DAEMON_POLICY, PART_OF, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE,
+    workloads::CERTIFICATE_SECRET,
+};
 use crate::{
     admission::{ROSTER, all_names},
     missing::is_missing,
@@ -156,9 +159,13 @@ pub async fn remove(client: &Client, options: &RemovalOptions) -> kube::Result<R
     let rbac = "rbac.authorization.k8s.io/v1";
     let mut objects = vec![
         ("apps/v1", "Deployment", namespace, CONTROLLER),
+        ("apps/v1", "DaemonSet", namespace, DAEMON),
         (registration, "MutatingWebhookConfiguration", None, WEBHOOK),
         (registration, "ValidatingWebhookConfiguration", None, WEBHOOK),
     ];
+    for kind in ["ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"] {
+        objects.push((registration, kind, None, DAEMON_POLICY));
+    }
     for (kind, _, name) in all_names() {
         objects.push((registration, kind, None, name));
     }
@@ -177,6 +184,11 @@ pub async fn remove(client: &Client, options: &RemovalOptions) -> kube::Result<R
         (rbac, "ClusterRoleBinding", None, CONTROLLER),
         (rbac, "ClusterRole", None, CONTROLLER),
         ("v1", "ServiceAccount", namespace, CONTROLLER),
+        (rbac, "RoleBinding", Some("kube-node-lease"), DAEMON),
+        (rbac, "Role", Some("kube-node-lease"), DAEMON),
+        (rbac, "ClusterRoleBinding", None, DAEMON),
+        (rbac, "ClusterRole", None, DAEMON),
+        ("v1", "ServiceAccount", namespace, DAEMON),
         ("coordination.k8s.io/v1", "Lease", namespace, CONTROLLER),
         ("berth.dev/v1alpha1", "Roster", None, ROSTER),
     ]);

@@ -51,6 +51,7 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
         everywhere(machine_config, "machineconfigpools", READ, any),
         everywhere(machine_config, "machineconfigs", READ, any),
         everywhere(machine_config, "kubeletconfigs", READ, any),
+        everywhere(machine_config, "containerruntimeconfigs", READ, any),
         everywhere(machine_config, "controllerconfigs", READ, any),
         everywhere("certificates.k8s.io", "certificatesigningrequests", READ, any),
         everywhere("events.k8s.io", "events", &["create", "patch"], any),
@@ -122,6 +123,25 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
     rights
 }
 
+/// Every right that a node daemon needs. That it writes its own Node alone no rule can say; the
+/// admission policy of the daemons does.
+pub(super) fn daemon_rights() -> Vec<Right> {
+    let right = |group, resource, verbs, namespace: Option<&str>| Right {
+        group,
+        resource,
+        verbs,
+        names: &[],
+        namespace: namespace.map(str::to_owned),
+    };
+    vec![
+        right("", "nodes", &["get", "list", "watch", "patch"], None),
+        right("machineconfiguration.openshift.io", "machineconfigs", READ, None),
+        right("operator.openshift.io", "machineconfigurations", &["get"], None),
+        right("events.k8s.io", "events", &["create", "patch"], None),
+        right("coordination.k8s.io", "leases", &["get"], Some("kube-node-lease")),
+    ]
+}
+
 fn rule(right: &Right) -> Value {
     let mut rule = json!({"apiGroups": [right.group], "resources": [right.resource], "verbs": right.verbs});
     if !right.names.is_empty() {
@@ -131,10 +151,14 @@ fn rule(right: &Right) -> Value {
 }
 
 pub(super) fn objects(options: &InstallOptions) -> Vec<Value> {
+    of_account(CONTROLLER, &options.namespace, &rights(options))
+}
+
+/// A service account with these rights.
+pub(super) fn of_account(account: &str, namespace: &str, rights: &[Right]) -> Vec<Value> {
     let group = "rbac.authorization.k8s.io";
     let api = format!("{group}/v1");
-    let rights = rights(options);
-    let subject = json!([{"kind": "ServiceAccount", "name": CONTROLLER, "namespace": options.namespace}]);
+    let subject = json!([{"kind": "ServiceAccount", "name": account, "namespace": namespace}]);
     let rules = |namespace: Option<&str>| -> Vec<Value> {
         rights
             .iter()
@@ -144,14 +168,14 @@ pub(super) fn objects(options: &InstallOptions) -> Vec<Value> {
     };
     let mut objects = vec![
         json!({
-            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(CONTROLLER, Some(&options.namespace)),
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(account, Some(namespace)),
         }),
         json!({
-            "apiVersion": api, "kind": "ClusterRole", "metadata": metadata(CONTROLLER, None), "rules": rules(None),
+            "apiVersion": api, "kind": "ClusterRole", "metadata": metadata(account, None), "rules": rules(None),
         }),
         json!({
-            "apiVersion": api, "kind": "ClusterRoleBinding", "metadata": metadata(CONTROLLER, None),
-            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": CONTROLLER},
+            "apiVersion": api, "kind": "ClusterRoleBinding", "metadata": metadata(account, None),
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": account},
             "subjects": subject,
         }),
     ];
@@ -160,12 +184,12 @@ pub(super) fn objects(options: &InstallOptions) -> Vec<Value> {
     namespaces.dedup();
     for namespace in namespaces {
         objects.push(json!({
-            "apiVersion": api, "kind": "Role", "metadata": metadata(CONTROLLER, Some(namespace)),
+            "apiVersion": api, "kind": "Role", "metadata": metadata(account, Some(namespace)),
             "rules": rules(Some(namespace)),
         }));
         objects.push(json!({
-            "apiVersion": api, "kind": "RoleBinding", "metadata": metadata(CONTROLLER, Some(namespace)),
-            "roleRef": {"apiGroup": group, "kind": "Role", "name": CONTROLLER},
+            "apiVersion": api, "kind": "RoleBinding", "metadata": metadata(account, Some(namespace)),
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": account},
             "subjects": subject,
         }));
     }

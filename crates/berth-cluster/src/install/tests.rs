@@ -20,6 +20,8 @@ fn options() -> InstallOptions {
         flavour: None,
         pool_definitions: true,
         database_secret: None,
+        daemon: true,
+        drift: "report",
     }
 }
 
@@ -92,6 +94,57 @@ fn more_rights_come_only_with_more_duties() {
             right.resource != "nodes" || !right.verbs.contains(&"delete"),
             "Nodes are never deleted"
         );
+    }
+}
+
+#[test]
+fn full_mode_brings_a_daemon_that_may_do_little() {
+    let full = InstallOptions {
+        mode: InstallMode::Full,
+        ..options()
+    };
+    let is = |object: &Value, kind: &str| object["kind"] == kind && object["metadata"]["name"] == DAEMON;
+    let objects = manifests(&full);
+    let found = |kind: &str| objects.iter().find(|object| is(object, kind)).expect(kind);
+    let pod = &found("DaemonSet")["spec"]["template"]["spec"];
+    assert_eq!(pod["serviceAccountName"], DAEMON);
+    let container = &pod["containers"][0];
+    let host = &container["volumeMounts"][0];
+    assert_eq!((&host["name"], &host["mountPath"]), (&json!("host"), &json!("/host")));
+    let arguments: Vec<&str> = container["args"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(
+        arguments,
+        ["daemon", "--root", "/host", "--drift", "report", "--log-format", "json"]
+    );
+    // Nothing but its Nodes' metadata can it write, and no Secret can it read.
+    for rule in found("ClusterRole")["rules"].as_array().unwrap() {
+        let writes = rule["verbs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|verb| verb == "patch" || verb == "create");
+        let resource = &rule["resources"][0];
+        assert!(!writes || resource == "nodes" || resource == "events", "{rule}");
+        assert_ne!(resource, "secrets");
+    }
+    let enforced = |objects: &[Value]| {
+        let namespace = objects.iter().find(|object| object["kind"] == "Namespace").unwrap();
+        namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"].clone()
+    };
+    assert_eq!(enforced(&objects), "privileged");
+    for without in [InstallOptions { daemon: false, ..full }, options()] {
+        let objects = manifests(&without);
+        assert!(
+            !objects
+                .iter()
+                .any(|object| is(object, "DaemonSet") || is(object, "ServiceAccount"))
+        );
+        assert_eq!(enforced(&objects), "restricted");
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) fn objects(options: &InstallOptions, certificate: &ServingCertificate
             "clientConfig": client(path),
             "failurePolicy": failure.as_str(),
             "rules": rules,
-            // A wrong claim is told as an event, though not in a dry run.
+            // A wrong claim becomes an event, though not in a dry run.
             "sideEffects": "NoneOnDryRun",
             "timeoutSeconds": 5,
         })

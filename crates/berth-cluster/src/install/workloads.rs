@@ -68,7 +68,7 @@ fn arguments(options: &InstallOptions) -> Vec<String> {
 }
 
 /// Who may ask the controllers for something. The API server asks the webhook from the network of its host, which no selector
-/// names, so that everybody may; what it answers is no secret. Health and metrics are for probes, which come from the Pod's own
+/// names, so that everybody may; what it answers is not a secret. Health and metrics are for probes, which come from the Pod's own
 /// node and are always let through, and for those who gather metrics.
 fn network_policy(options: &InstallOptions) -> Value {
     let namespaces = |labels: Value| json!({"namespaceSelector": {"matchLabels": labels}});

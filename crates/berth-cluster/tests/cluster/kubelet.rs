@@ -173,7 +173,7 @@ async fn a_name_that_is_not_reserved_and_another_machines_token_get_nothing(clus
             .await
             .expect("a request");
     }
-    // Who is no bootstrapper causes nothing, whatever else they may do.
+    // Who is not a bootstrapper causes nothing, whatever else they may do.
     let admin: Api<CertificateSigningRequest> = cluster.api();
     admin
         .create(&PostParams::default(), &request("foreign", "w1"))

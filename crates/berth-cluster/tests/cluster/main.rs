@@ -15,6 +15,7 @@ mod daemons;
 mod interrupted;
 mod kubelet;
 mod leaders;
+mod node_daemon;
 mod pool_life;
 mod removal;
 mod requests;

@@ -421,7 +421,7 @@ async fn blocked_drain(life: &Life) {
         .await
         .expect("a Pod");
     budgets.create(&create, &budget).await.expect("a budget");
-    // A Pod that does not run yet is no loss to a budget.
+    // A Pod that does not run yet is not a loss to a budget.
     let runs =
         Patch::Merge(json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}));
     let patched = pods.patch_status("database", &PatchParams::default(), &runs).await;
@@ -537,7 +537,8 @@ async fn a_restart_writes_nothing_where_nothing_changed() {
             .into_iter()
             .flatten()
             .any(|taint| taint.key == UPDATE_IN_PROGRESS);
-        node.annotations().get(annotation::DESIRED_CONFIG) == Some(&config) && !waits
+        let given = node.annotations().get(berth_decide::names::POOL).map(String::as_str);
+        node.annotations().get(annotation::DESIRED_CONFIG) == Some(&config) && given == Some(INFRA) && !waits
     })
     .await;
     quiet.stop().await;

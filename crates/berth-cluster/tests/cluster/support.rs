@@ -77,7 +77,7 @@ macro_rules! on_both {
                     tracing::info!(scenario, "begins");
                     match scenario {
                         $(stringify!($scenario) => super::$scenario(&mut cluster).await,)+
-                        other => panic!("{other} is no scenario"),
+                        other => panic!("{other} is not a scenario"),
                     }
                 }
             }

@@ -296,7 +296,7 @@ async fn another_manager_keeps_what_it_applied(cluster: &mut Cluster) {
     assert_eq!(managers(&node, "example.com/owner"), ["other-tool"]);
     assert_eq!(managers(&node, "example.com/ours").len(), 1);
 
-    // Applying again what it applied before is no conflict with Berth, and wanting Berth's own is one.
+    // Applying again what it applied before is not a conflict with Berth, and wanting Berth's own is one.
     nodes
         .patch(
             "w1",

@@ -132,7 +132,7 @@ fn all_reasons_against_a_config_are_named() {
         "ignition file /etc/a includes append",
         "non-core user eve",
         "FIPS",
-        "the contents of /etc/b cannot be had: the source is no data URL",
+        "cannot read the contents of /etc/b: the source is not a data URL",
         "/etc/c belongs to the user `nobody-here`, which the host does not have",
         "/etc/berth/state is the daemon's own",
         "the host does not have the user `core`",

@@ -215,7 +215,7 @@ proptest! {
             read_only,
             ..Faults::default()
         });
-        // It tries for ever, or there was room enough.
+        // It tries forever, or there was room enough.
         let ended = world.run();
         if ended == Ended::Settled && world.text(annotation::CURRENT_CONFIG) == NEW {
             settled(&world, NEW, &new);

@@ -220,6 +220,7 @@ fn a_config_that_breaks_services_goes_back_and_is_not_tried_again() {
         assert_eq!(world.run(), Ended::Settled);
         assert_eq!(world.text(annotation::CURRENT_CONFIG), A);
         assert_eq!(world.text(annotation::STATE), "Degraded");
+        assert_eq!(world.text(annotation::GIVEN_UP), B);
         let reason = world.text(annotation::REASON).to_owned();
         assert_eq!(
             reason,
@@ -245,6 +246,7 @@ fn a_config_that_breaks_services_goes_back_and_is_not_tried_again() {
         world.run();
         is_at(&world, B);
         assert_eq!(world.text(announce::FORCED), "please");
+        assert_eq!(world.text(annotation::GIVEN_UP), "");
     }
 }
 

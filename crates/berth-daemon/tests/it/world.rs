@@ -106,7 +106,7 @@ pub(crate) enum Ended {
     Settled,
     /// The host went down in the middle.
     Down,
-    /// It goes on for ever.
+    /// It goes on forever.
     Restless,
 }
 

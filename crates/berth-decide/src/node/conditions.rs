@@ -139,7 +139,7 @@ impl Findings {
             return (FALSE, reason::NODE_KEEPS_BEING_DELETED, message);
         }
         match phase {
-            // A person's decision is no fault of the Node, and still not what is declared.
+            // A person's decision is not a fault of the Node, and still not what is declared.
             Phase::Occupied => match parts
                 .iter()
                 .find(|(_, reason, _)| *reason == reason::REMOVED_ON_PURPOSE)
@@ -211,7 +211,7 @@ pub(super) fn write(status: &mut BerthStatus, berth: &Berth, findings: &Findings
                 reason: reason.to_owned(),
                 message,
                 observed_generation: berth.metadata.generation,
-                // Kubernetes keeps seconds; with more the status would differ from what is stored, for ever.
+                // Kubernetes keeps seconds; with more the status would differ from what is stored, forever.
                 last_transition_time: since.unwrap_or_else(|| Time(whole_seconds(now))),
             }
         })

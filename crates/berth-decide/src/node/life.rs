@@ -13,6 +13,8 @@ use berth_resources::{BerthStatus, Departure};
 pub struct Absence {
     /// Whether it was Ready; `None` where nobody saw it go.
     pub was_ready: Option<bool>,
+    /// Since when it was Ready.
+    pub ready_since: Option<Timestamp>,
     /// What is heard of its kubelet.
     pub pulse: Pulse,
     /// What the objects that stand for its machine say.
@@ -62,12 +64,20 @@ pub enum MachineState {
 /// seconds and are good for forty.
 const ALIVE: SignedDuration = SignedDuration::from_secs(40);
 
+/// No machine is installed anew so soon after it was Ready. Kubernetes keeps seconds, so what a machine asks for when it joins
+/// looks as if it came after the end of a Node that went within a second or two.
+const JUST_JOINED: SignedDuration = SignedDuration::from_secs(2);
+
 /// That the Node went, and whether its machine counts as alive. What was found once stays, until the machine shows itself.
 pub(super) fn departure(before: &BerthStatus, absence: &Absence, now: Timestamp) -> Departure {
     let Some(known) = &before.departure else {
         let waits = why_not(absence, now);
+        let went = next_second(now);
+        let joined = absence
+            .ready_since
+            .and_then(|ready| ready.checked_add(JUST_JOINED).ok());
         return Departure {
-            time: next_second(now),
+            time: joined.map_or(went, |joined| joined.max(went)),
             reason: waits.as_ref().map(|(reason, _)| (*reason).to_owned()),
             message: waits.map(|(_, message)| message),
         };
@@ -209,6 +219,7 @@ mod tests {
         ] {
             let absence = Absence {
                 was_ready,
+                ready_since: None,
                 pulse,
                 machine,
             };
@@ -257,7 +268,7 @@ mod tests {
             let absence = Absence {
                 was_ready: Some(false),
                 pulse,
-                machine: MachineState::Unknown,
+                ..Absence::default()
             };
             let found = departure(&waits(known), &absence, at(now));
             assert_eq!(found.reason.as_deref(), expected, "{known:?} {pulse:?} {now}");

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
 use super::Subject;
 use crate::{definitions::Answer, names, view::NodeView};
 use berth_resources::{BerthStatus, Machine};
@@ -20,7 +22,7 @@ pub(super) fn remember(subject: Subject<'_>, node: &NodeView, answer: &Answer, s
     let kubelet = names::KUBELET_LABELS
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), node.labels.get(*key)?.clone())));
-    // A label that is missing on a Node which was created anew is no reason to forget it.
+    // A label that is missing on a Node which was created anew is not a reason to forget it.
     status.kubelet_labels.extend(kubelet);
     status.registered_labels = registered(subject, node, answer, status);
     let configs = node
@@ -45,6 +47,36 @@ pub(super) fn remember(subject: Subject<'_>, node: &NodeView, answer: &Answer, s
         status.machine_id.clone_from(&node.machine_id);
     }
     status.machine_objects.clone_from(&node.machine_objects);
+}
+
+/// The part of a status that is written before the Node is: what the Node will not show once it is written. That is that somebody
+/// moved it, which labels are gone on purpose, and which of its labels are Berth's. Should the write to the Node be the last thing
+/// that happens, or not happen at all, whoever decides next knows all of it.
+///
+/// A Node that somebody moved is in its pool before Berth writes to it, so that this is said at once.
+pub fn noted_ahead(before: Option<&BerthStatus>, after: &BerthStatus) -> BerthStatus {
+    let mut ahead = BerthStatus {
+        followed: after.followed.clone(),
+        removed_labels: after.removed_labels.clone(),
+        retired_labels: after.retired_labels.clone(),
+        labels: after.labels.clone(),
+        earlier_labels: after.earlier_labels.clone(),
+        node_version: after.node_version.clone(),
+        departure: after.departure.clone(),
+        ..before.cloned().unwrap_or_default()
+    };
+    if before.is_some_and(|before| before.followed != after.followed) {
+        ahead.pool.clone_from(&after.pool);
+        ahead.found_labels.clone_from(&after.found_labels);
+        ahead.registered_labels.clone_from(&after.registered_labels);
+        let of_pool = |known: &Condition| known.type_ == names::condition::POOL_ASSIGNED;
+        if let Some(assigned) = after.conditions.iter().find(|known| of_pool(known))
+            && let Some(known) = ahead.conditions.iter_mut().find(|known| of_pool(known))
+        {
+            known.clone_from(assigned);
+        }
+    }
+    ahead
 }
 
 /// Drops what was remembered of a machine's disk. What was reserved stays.

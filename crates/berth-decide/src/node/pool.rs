@@ -155,8 +155,14 @@ fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current:
     }
     let status = berth.status.as_ref()?;
     let given = status.pool.as_deref()?;
-    // Where the Node says another pool, a write of Berth's own has not been noted yet, or somebody else wrote there.
-    if node.given_pool().is_some_and(|noted| noted != given) {
+    let demanded = definitions.implicit(given)?;
+    // Where the Node says another pool, a write of Berth's own has not been noted yet, or somebody else wrote there. Only a Node
+    // that was moved had its labels before that write: where they are gone, somebody has moved it again.
+    let unnoted = node.given_pool().is_some_and(|noted| noted != given);
+    let moved_before = status.followed.as_ref().is_some_and(|followed| followed.pool == given);
+    let shows = |key: &str, value: &str| node.labels.get(key).is_some_and(|has| has == value);
+    let mut pairs = demanded.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    if unnoted && !(moved_before && pairs.any(|(key, value)| !shows(key, value))) {
         return None;
     }
     if current.is_some_and(|current| current != given) {
@@ -166,13 +172,12 @@ fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current:
     let to = placement.primary().map(ToString::to_string);
     let to = to.or_else(|| base_pool(definitions, given))?;
     let record = record(berth, node);
-    let demanded = definitions.implicit(given)?;
     // People take the old label away first and set the new one later: in between the Node is in no pool.
     let had = |key: &str| record.get(key).or_else(|| status.removed_labels.get(key));
     let carried = demanded
         .iter()
         .all(|(key, value)| had(key.as_str()).is_some_and(|recorded| *value == *recorded.as_str()));
-    (carried && to != given).then(|| Move {
+    ((carried || unnoted) && to != given).then(|| Move {
         from: given.to_owned(),
         to,
     })

@@ -57,6 +57,8 @@ struct World {
     /// What is known about a Node that went; its machine is alive unless a story says otherwise.
     absence: Absence,
     /// The labels that the kubelet's unit gives.
+    /// When a request was made that is approved.
+    approved: Option<Timestamp>,
     registers: Option<KubeletLabels>,
     flavour: Flavour,
     now: Timestamp,
@@ -91,6 +93,7 @@ impl World {
                 was_ready: Some(true),
                 ..Absence::default()
             },
+            approved: None,
             registers: None,
             flavour: Flavour::Upstream,
             now,
@@ -147,10 +150,16 @@ impl World {
         let mut looks = [Look::new(&definitions, &self.berth, live, gone, witnessed)];
         let answer = resolve(&mut definitions, &mut looks).remove(0);
         let [Look { pin, .. }] = looks;
+        let open = self.requested.then(|| asks(self.now));
+        let approved = self.approved.map(|created| KubeletRequest {
+            open: false,
+            ..asks(created)
+        });
+        let requests: Vec<KubeletRequest> = open.into_iter().chain(approved).collect();
         let subject = Subject {
             berth: &self.berth,
             node: self.node.as_ref(),
-            requests: if self.requested { &[asks(self.now)] } else { &[] },
+            requests: &requests,
             absence: Some(&self.absence),
             registers: self.registers.as_ref(),
             duplicate_of: None,

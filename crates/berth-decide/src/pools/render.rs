@@ -66,7 +66,7 @@ pub fn reconcilable<'a>(
 ) -> Result<(), String> {
     let spec = current.get("spec").cloned().unwrap_or_default();
     let Ok(spec) = serde_json::from_value::<MachineConfigSpec>(spec) else {
-        // What cannot be read cannot be compared, and is no reason to keep it.
+        // What cannot be read cannot be compared, and is not a reason to keep it.
         return Ok(());
     };
     reconcile(&spec, rendered, inputs).map_err(|error| error.to_string())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Waits until nothing has changed for a while, but not for ever. Times are counted from any one moment.
+/// Waits until nothing has changed for a while, but not forever. Times are counted from any one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settle {
     due: Option<Duration>,

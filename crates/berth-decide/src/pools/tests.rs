@@ -413,7 +413,7 @@ fn a_budget_is_spent_before_the_server_is_asked() {
         why.ends_with("The disruption budget web needs 2 healthy pods and has 3 currently"),
         "{why}"
     );
-    assert_eq!(budgets.spend(&pod("a", "web", false)), Ok(()), "it is no loss");
+    assert_eq!(budgets.spend(&pod("a", "web", false)), Ok(()), "it is not a loss");
     assert_eq!(budgets.spend(&pod("b", "web", true)), Ok(()), "another namespace");
     let why = budgets.spend(&pod("a", "db", true)).unwrap_err();
     assert!(why.contains("still being processed"), "{why}");

@@ -1,7 +1,9 @@
 //! What is kept of pools and machine configs, and what pools need to know of Nodes.
 
 use berth_labels::{Flavour, LabelSelector};
-use berth_pools::{MachineConfig, MachineConfigError, MaxUnavailable, MaxUnavailableError, NodeState, ProtectedLabels};
+use berth_pools::{
+    MachineConfig, MachineConfigError, MaxUnavailable, MaxUnavailableError, NodeState, ProtectedLabels, annotation,
+};
 use berth_site::protected_labels;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
@@ -211,7 +213,7 @@ impl From<NodeView> for MemberView {
     fn from(node: NodeView) -> Self {
         let zone = node.labels.get_key_value(ZONE);
         let mut annotations = node.annotations;
-        annotations.retain(|key, _| key.starts_with(names::MACHINE_CONFIG_PREFIX));
+        annotations.retain(|key, _| key.starts_with(names::MACHINE_CONFIG_PREFIX) || key == annotation::GIVEN_UP);
         Self {
             uid: node.uid,
             resource_version: node.resource_version,

@@ -7,6 +7,7 @@
 )]
 
 mod agreement;
+mod kubelet_fields;
 mod operator;
 mod plans;
 mod serving;

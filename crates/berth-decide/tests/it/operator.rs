@@ -401,7 +401,7 @@ fn what_the_documents_do_not_have_is_said() {
     });
     assert_eq!(
         doubts(&[controller_config(), generated("01-a", "v1"), kubelet.clone()]),
-        [NameDoubt::KubeletConfig("large".to_owned())]
+        [NameDoubt::Generated("KubeletConfig", "large".to_owned())]
     );
     let made = generated("99-worker-generated-kubelet", "v1");
     assert_eq!(doubts(&[controller_config(), made, kubelet]), []);

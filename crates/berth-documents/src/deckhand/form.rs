@@ -107,7 +107,7 @@ impl FormErrors {
 /// Why a list of values is not a list of documents.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// Some entries are no mappings; answered as 400.
+    /// Some entries are not mappings; answered as 400.
     #[error(
         "Expected a list of valid objects. Invalid entries found at following indexes: {}.",
         indexes.iter().map(usize::to_string).collect::<Vec<_>>().join(",")

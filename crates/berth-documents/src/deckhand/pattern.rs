@@ -1,7 +1,7 @@
 //! Regular expressions that documents bring along, within a budget.
 //!
 //! Most patterns run in time linear in the text, by an engine that can do nothing else. Those with lookaround or
-//! backreferences do not, and a short pattern on a short text can run for ever. So every match costs steps of a budget,
+//! backreferences do not, and a short pattern on a short text can run forever. So every match costs steps of a budget,
 //! which is one for a whole rendering or validation: what a match takes at most is found by trying with few steps first.
 
 use std::{

@@ -42,7 +42,7 @@ pub struct Query {
 /// A parameter that cannot be understood; answered as 400.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// `limit` is no whole number.
+    /// `limit` is not a whole number.
     #[error("The limit parameter must be a whole number that is not negative, not '{value}'.")]
     Limit {
         /// What was given.
@@ -65,7 +65,7 @@ pub enum QueryError {
     /// `sort` has too many columns.
     #[error("The sort parameter takes at most {MOST_COLUMNS} columns.")]
     Columns,
-    /// `sort` is no path.
+    /// `sort` is not a path.
     #[error("The sort parameter must be a dotted path, not '{value}'.")]
     Sort {
         /// What was given.

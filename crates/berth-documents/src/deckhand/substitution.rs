@@ -159,7 +159,7 @@ impl Context<'_> {
         )))
     }
 
-    /// The value that the source gives. A source that is no mapping is the value itself, whatever the path says.
+    /// The value that the source gives. A source that is not a mapping is the value itself, whatever the path says.
     fn extract(
         &self,
         source: &Source,

@@ -75,7 +75,7 @@ pub struct DataSchemas {
 
 impl DataSchemas {
     /// Compiles the `DataSchema` documents among the given ones. Each validates documents of the schema it is named
-    /// after. Those that are no JSON Schema are reported.
+    /// after. Those that are not a JSON Schema are reported.
     ///
     /// A schema that does not name its draft is read by draft 4, as Deckhand reads all of them. References to other
     /// places are not followed: nothing here reaches out of the process.

@@ -69,7 +69,7 @@ fn longest(text: &str) -> usize {
     tokens.nth(MOST).map_or(text.len(), |(at, _)| at)
 }
 
-/// Where the next thing begins that is no blank, comment, indicator, anchor or tag, and whether it is a bracket where a key
+/// Where the next thing begins that is not a blank, comment, indicator, anchor or tag, and whether it is a bracket where a key
 /// can stand. The value of a key on the same line cannot be a key.
 fn next(text: &str, at: usize) -> (usize, bool) {
     let mut rest = text.get(at..).unwrap_or("");

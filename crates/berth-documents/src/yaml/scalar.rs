@@ -125,7 +125,7 @@ fn whole_number(text: &str) -> Option<Value> {
         [b'0', b'x' | b'X', ..] => (16, digits.get(2..)?),
         [b'0', b'o' | b'O', ..] => (8, digits.get(2..)?),
         [b'0', b'b' | b'B', ..] => (2, digits.get(2..)?),
-        // `0644` is octal; `08` is no octal number and is read as decimal, as kubectl does.
+        // `0644` is octal; `08` is not an octal number and is read as decimal, as kubectl does.
         [b'0', rest @ ..] if !rest.is_empty() && rest.iter().all(|digit| matches!(digit, b'0'..=b'7')) => {
             (8, digits.get(1..)?)
         }

@@ -608,7 +608,7 @@ fn no_pattern_backtracks_over_a_secret() {
     assert!(errors.contains("needs backtracking"), "{errors}");
 }
 
-/// A difference is no comparison of parts either.
+/// A difference is not a comparison of parts either.
 #[test]
 fn a_part_that_changes_is_no_difference() {
     let revision = |secret: &str| {

@@ -442,7 +442,7 @@ async fn tokens_that_cannot_be_read_let_nobody_in() {
         (got.status, got.json()["error"].as_str()),
         (503, Some("tokens-unavailable"))
     );
-    // A file that is gone is no reason to call a good token unknown.
+    // A file that is gone is not a reason to call a good token unknown.
     std::fs::remove_file(guarded.store.path()).unwrap();
     let got = ask(&guarded.service, "GET", "/config/worker", &[("authorization", &token)]).await;
     assert_eq!(

@@ -28,8 +28,8 @@ fn decodes_what_ignition_decodes() {
 #[test]
 fn refuses_with_the_reason() {
     let table = [
-        ("http://x/y", "the source is no data URL"),
-        ("DATA:,x", "the source is no data URL"),
+        ("http://x/y", "the source is not a data URL"),
+        ("DATA:,x", "the source is not a data URL"),
         ("data:foo/bar,x", "the data URL has a malformed media type `foo/bar`"),
         ("data:x", "the data URL has no comma before its data"),
         ("data:text,x", "the data URL has a malformed media type `text`"),

@@ -10,7 +10,7 @@ use super::ArchiveError;
 /// The dictionary of the strongest preset has 64 MiB; a header can ask for 4 GiB.
 const XZ_MEMORY_KIB: u32 = 80 << 10;
 
-/// Other formats that begin with these bytes are named, because they are no damage.
+/// Other formats that begin with these bytes are named, because they are not damage.
 const UNKNOWN: [(&[u8], &str); 5] = [
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"BZh", "bzip2"),

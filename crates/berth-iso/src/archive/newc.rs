@@ -42,7 +42,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Option<Entry<'_>>, &[u8]), ArchiveEr
         u32::from_str_radix(text, 16).ok()
     };
     let length = |index: usize| field(index).and_then(|number| usize::try_from(number).ok());
-    let header = damaged("the header of an entry is no number");
+    let header = damaged("the header of an entry is not a number");
     let (Some(mode), Some(size), Some(path_length)) = (field(1), length(6), length(11)) else {
         return Err(header);
     };

@@ -139,11 +139,11 @@ fn what_cannot_be_read_says_why() {
     let cases: [(Vec<u8>, &str); 13] = [
         (
             b"\0\0hello".to_vec(),
-            "at byte 2 of the area is something that is no cpio archive",
+            "at byte 2 of the area is something that is not a cpio archive",
         ),
         (
             gzip(b"hello"),
-            "at byte 0 of the area is something that is no cpio archive",
+            "at byte 0 of the area is something that is not a cpio archive",
         ),
         (
             b"\x28\xb5\x2f\xfd....".to_vec(),
@@ -170,7 +170,7 @@ fn what_cannot_be_read_says_why() {
         ),
         (
             replaced(54, b"+0000002"),
-            "the cpio archive in the area is damaged: the header of an entry is no number",
+            "the cpio archive in the area is damaged: the header of an entry is not a number",
         ),
         (
             replaced(54, b"ffffffff"),

@@ -77,8 +77,8 @@ fn writing_less_than_the_area_clears_the_rest_and_writing_more_is_refused() {
 
 #[test]
 fn what_is_no_live_image_is_refused_with_the_reason() {
-    assert_eq!(refusal(b""), "it is no ISO 9660 image");
-    assert_eq!(refusal(&vec![0; 100_000]), "it is no ISO 9660 image");
+    assert_eq!(refusal(b""), "it is not an ISO 9660 image");
+    assert_eq!(refusal(&vec![0; 100_000]), "it is not an ISO 9660 image");
     assert!(refusal(&image(Layout::NoArea, ROOM).bytes).starts_with("the image has no embed area"));
     let made = image(Layout::InfoFile, ROOM);
     let length = made.bytes.len();

@@ -71,7 +71,7 @@ async fn without_files() {
         let mut client = TcpStream::connect(address).await.unwrap();
         let mut answer = Vec::new();
         let read = tokio::time::timeout(Duration::from_mins(1), client.read_to_end(&mut answer)).await;
-        read.expect("the client waits for ever").unwrap();
+        read.expect("the client waits forever").unwrap();
         let answer = String::from_utf8_lossy(&answer);
         assert!(answer.starts_with("HTTP/1.1 503"), "{answer:?}");
         drop(client);

@@ -1,6 +1,6 @@
 //! The one test.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use allocation_counter::measure;
 use berth_listen::{Callers, Limits, RequestBody, Service, serve_stream};
@@ -26,6 +26,9 @@ impl Service for Length {
     }
 }
 
+/// So many bytes of chunks are written at once: the server reads them one by one all the same.
+const BURST: usize = 4096;
+
 /// Sends a body in chunks, and gives the most memory that was in use.
 fn most_memory(chunk: &str, count: usize) -> u64 {
     let measured = measure(|| {
@@ -36,11 +39,21 @@ fn most_memory(chunk: &str, count: usize) -> u64 {
         let answer = runtime.block_on(async {
             let (mut client, server) = tokio::io::duplex(16 << 10);
             let peer = SocketAddr::from(([192, 0, 2, 1], 5));
-            let serving = tokio::spawn(serve_stream(server, peer, Length, Limits::default()));
+            // A busy machine may take its time.
+            let limits = Limits {
+                body_timeout: Duration::from_mins(10),
+                ..Limits::default()
+            };
+            let serving = tokio::spawn(serve_stream(server, peer, Length, limits));
             let head = "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
             client.write_all(head.as_bytes()).await.unwrap();
-            for _ in 0..count {
-                client.write_all(chunk.as_bytes()).await.unwrap();
+            let at_once = (BURST / chunk.len()).max(1);
+            let burst = chunk.repeat(at_once);
+            let mut left = count;
+            while left > 0 {
+                let some = left.min(at_once);
+                client.write_all(&burst.as_bytes()[..some * chunk.len()]).await.unwrap();
+                left -= some;
             }
             client.write_all(b"0\r\n\r\n").await.unwrap();
             let mut answer = Vec::new();

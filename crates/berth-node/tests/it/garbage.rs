@@ -94,7 +94,7 @@ fn no_file_makes_it_fail() {
     );
 }
 
-/// Things that are no regular files, and places that cannot be written.
+/// Things that are not regular files, and places that cannot be written.
 #[test]
 fn no_kind_of_file_makes_it_fail_or_wait() {
     let good = "[Service]\nExecStart=/usr/bin/kubelet\n";

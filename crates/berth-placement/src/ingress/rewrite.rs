@@ -65,7 +65,17 @@ fn whole_names(nodes: &[PlacementNode], selector: &LabelSelector) -> (LabelSelec
     (selector, replaced)
 }
 
-/// Rewrites a controller whose selector cannot be converted. `document` is its manifest, `pools` says which pool each node is in.
+/// Whether a selector that can be converted names hosts that no node is called.
+fn names_nobody(nodes: &[PlacementNode], selector: &LabelSelector) -> bool {
+    let mut keys = selector
+        .match_labels
+        .keys()
+        .chain(selector.match_expressions.iter().map(|item| &item.key));
+    keys.any(|key| key == HOSTNAME) && !nodes.is_empty() && selected(nodes, selector).is_some_and(|own| own.is_empty())
+}
+
+/// Rewrites a controller whose selector cannot be converted, or names hosts that no node is called. `document` is its manifest, `pools`
+/// says which pool each node is in.
 ///
 /// `None` where the selector is fine, or means nothing at all.
 pub fn rewrite(
@@ -75,7 +85,9 @@ pub fn rewrite(
     pools: &[Option<String>],
 ) -> Option<Rewrite> {
     let selector = controller.node_selector.as_ref()?;
-    selector.to_map().err()?;
+    if selector.to_map().is_ok() && !names_nobody(nodes, selector) {
+        return None;
+    }
     let (selector, whole_names) = whole_names(nodes, selector);
     let meant = selected(nodes, &selector)?;
     let label = format!("{HELPER_PREFIX}/{}", controller.name);

@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 
-use berth_labels::LabelSelector;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -425,30 +424,6 @@ fn what_loses_the_merge_is_not_judged() {
     assert_eq!(findings(&configs), []);
 }
 
-#[test]
-fn kubelet_configs_are_read_as_openshift_writes_them() {
-    let read = KubeletConfig::from_json(&json!({
-        "metadata": {"name": "tuned"},
-        "spec": {
-            "machineConfigPoolSelector": {"matchLabels": {"size": "large"}},
-            "kubeletConfig": {"maxPods": 500},
-            "logLevel": 4,
-        },
-    }));
-    assert_eq!(read.unwrap(), kubelet_config(json!({"maxPods": 500})));
-    let without = KubeletConfig::from_json(&json!({"metadata": {"name": "none"}, "spec": null})).unwrap();
-    assert!(!without.selects(&[("size".to_owned(), "large".to_owned())].into()));
-    let wrong = KubeletConfig::from_json(&json!({
-        "metadata": {"name": "x"}, "spec": {"machineConfigPoolSelector": {"matchLabels": 7}},
-    }));
-    let message = wrong.unwrap_err().to_string();
-    assert!(
-        message.starts_with("spec.machineConfigPoolSelector.matchLabels: "),
-        "{message}"
-    );
-    assert!(KubeletConfig::from_json(&json!({})).is_err());
-}
-
 proptest! {
     #[test]
     fn no_text_is_a_panic_and_every_line_exists(
@@ -468,57 +443,4 @@ proptest! {
             prop_assert!(found.line.is_none_or(|line| (1..=lines(text)).contains(&line)), "{found:?}");
         }
     }
-}
-
-fn kubelet_config(value: Value) -> KubeletConfig {
-    KubeletConfig {
-        name: "tuned".to_owned(),
-        pool_selector: LabelSelector {
-            match_labels: [("size".to_owned(), "large".to_owned())].into(),
-            match_expressions: Vec::new(),
-        },
-        kubelet_config: value,
-    }
-}
-
-#[test]
-fn kubelet_configs_must_let_the_node_register() {
-    let labels: BTreeMap<_, _> = [("size".to_owned(), "large".to_owned())].into();
-    for (value, expected) in [
-        (json!(null), None),
-        (json!({"failSwapOn": false, "maxPods": 500, "registerNode": true}), None),
-        (
-            json!({"registerNode": false}),
-            Some(("spec.kubeletConfig.registerNode", ProtectKind::StopsRegistration)),
-        ),
-        (
-            json!({"registerNode": "false"}),
-            Some(("spec.kubeletConfig.registerNode", ProtectKind::StopsKubelet)),
-        ),
-        (
-            json!("maxPods: 500"),
-            Some(("spec.kubeletConfig", ProtectKind::StopsKubelet)),
-        ),
-        (json!([]), Some(("spec.kubeletConfig", ProtectKind::StopsKubelet))),
-        (
-            json!({"systemReserved": "cpu=1"}),
-            Some(("spec.kubeletConfig.systemReserved", ProtectKind::StopsKubelet)),
-        ),
-    ] {
-        let found: Vec<_> = protect_kubelet_configs([&kubelet_config(value.clone())], &labels)
-            .into_iter()
-            .map(|found| (found.machine_config, found.path, found.kind))
-            .collect();
-        let expected = expected.map(|(path, kind)| ("tuned".to_owned(), path.to_owned(), kind));
-        assert_eq!(found, Vec::from_iter(expected), "{value}");
-    }
-}
-
-#[test]
-fn kubelet_configs_for_other_pools_are_not_judged() {
-    let mut config = kubelet_config(json!({"registerNode": false}));
-    let small: BTreeMap<_, _> = [("size".to_owned(), "small".to_owned())].into();
-    assert_eq!(protect_kubelet_configs([&config], &small), []);
-    config.pool_selector = LabelSelector::default();
-    assert_eq!(protect_kubelet_configs([&config], &small), []);
 }

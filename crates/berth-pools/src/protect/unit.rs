@@ -163,7 +163,7 @@ impl Judged<'_> {
             let Some(line) = after.first().filter(|_| was_read && !is_read) else {
                 continue;
             };
-            // A file that no machine config has was no way for labels, unless it is OpenShift's own.
+            // A file that no machine config has was not a way for labels, unless it is OpenShift's own.
             if path != KUBELET_ENV && judge.contents.winner(path).is_none() {
                 continue;
             }
@@ -209,7 +209,7 @@ impl Judged<'_> {
         let start = setting.assignment().line();
         let stray = kubelet.positional().iter().find(|word| !word.contains(['$', '%']));
         if let Some(word) = stray {
-            let message = format!("the kubelet does not start with the word `{word}`, which is no flag");
+            let message = format!("the kubelet does not start with the word `{word}`, which is not a flag");
             judge.report(
                 piece,
                 Some(start),

@@ -171,7 +171,7 @@ fn mishap_of(words: &[&str]) -> Result<Mishap, String> {
             .map(Mishap::SlowBoot)
             .map_err(|error| format!("\"{time}\": {error}")),
         other => Err(format!(
-            "\"{}\" is no mishap: use lost, stuck-drain, refuses or slow-boot with a time",
+            "\"{}\" is not a mishap: use lost, stuck-drain, refuses or slow-boot with a time",
             other.join(" ")
         )),
     }

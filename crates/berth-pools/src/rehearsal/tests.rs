@@ -207,7 +207,7 @@ fn scripts_say_what_is_wrong_with_them() {
         (
             "fail a lost\nfail b dead",
             2,
-            "\"dead\" is no mishap: use lost, stuck-drain, refuses or slow-boot with a time",
+            "\"dead\" is not a mishap: use lost, stuck-drain, refuses or slow-boot with a time",
         ),
         (
             "\n\n1h explode a",

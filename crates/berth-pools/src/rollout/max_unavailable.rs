@@ -18,7 +18,7 @@ pub enum MaxUnavailable {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MaxUnavailableError {
     /// Less than nothing. The original accepts it, and the pool never moves again.
-    #[error("maxUnavailable is {0}; a negative number would stop the pool for ever")]
+    #[error("maxUnavailable is {0}; a negative number would stop the pool forever")]
     Negative(String),
     /// More than all nodes.
     #[error("maxUnavailable is {0}; a share is at most 100%")]
@@ -125,11 +125,11 @@ mod tests {
         for (value, expected) in [
             (
                 json!(-1),
-                "maxUnavailable is -1; a negative number would stop the pool for ever",
+                "maxUnavailable is -1; a negative number would stop the pool forever",
             ),
             (
                 json!("-5%"),
-                "maxUnavailable is -5%; a negative number would stop the pool for ever",
+                "maxUnavailable is -5%; a negative number would stop the pool forever",
             ),
             (json!("120%"), "maxUnavailable is 120%; a share is at most 100%"),
             (

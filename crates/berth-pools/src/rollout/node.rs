@@ -27,6 +27,8 @@ pub mod annotation {
     pub const DESIRED_DRAIN: &str = "machineconfiguration.openshift.io/desiredDrain";
     /// The last drain or uncordon that was carried out.
     pub const LAST_APPLIED_DRAIN: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
+    /// Berth's own: the config that the node ran, was not healthy with, and went back from.
+    pub const GIVEN_UP: &str = "berth.dev/given-up";
 }
 
 /// The zone of a node; nodes of one zone move together.
@@ -51,7 +53,7 @@ pub struct NodeState {
     pub reports: Vec<String>,
 }
 
-/// Node conditions that matter here. `None`: the node does not have the condition, which is no obstacle.
+/// Node conditions that matter here. `None`: the node does not have the condition, which is not an obstacle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeConditions {
     /// `Ready` is `True`.
@@ -73,6 +75,18 @@ pub enum DaemonState {
     Degraded,
     /// The change cannot be made on a running node.
     Unreconcilable,
+}
+
+impl DaemonState {
+    /// The word of the annotation.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Working => "Working",
+            Self::Done => "Done",
+            Self::Degraded => "Degraded",
+            Self::Unreconcilable => "Unreconcilable",
+        }
+    }
 }
 
 /// Why a value is not a Node.
@@ -138,6 +152,11 @@ impl NodeState {
     /// Whether the node is done with this very config.
     pub fn updated(&self, target: &str) -> bool {
         self.done() && self.desired_config() == Some(target) && self.text(annotation::DESIRED_IMAGE).is_none()
+    }
+
+    /// Whether the node ran this very config and went back from it.
+    pub fn gave_up(&self, target: &str) -> bool {
+        self.text(annotation::GIVEN_UP) == Some(target)
     }
 
     /// Whether the daemon reports trouble.

@@ -213,6 +213,7 @@ fn explain(rollout: &PoolRollout, selection: &Selection<'_>, node: &NodeState, r
         WaitReason::Unproven { failed } => {
             format!("stopped: {failed} nodes could not take {target} and none runs it")
         }
+        WaitReason::GivenUp(node) => format!("stopped: {node} was not healthy with {target}, and no node runs it"),
         WaitReason::Deferred => "moves last, when no other node of the pool has to".to_owned(),
     }
 }

@@ -35,6 +35,7 @@ pub(crate) enum WaitReason<'a> {
     Failed,
     AsksForDrain,
     Unproven { failed: usize },
+    GivenUp(&'a str),
     Deferred,
     NoSlot,
 }
@@ -98,12 +99,17 @@ pub(crate) fn select(rollout: &PoolRollout) -> Selection<'_> {
     // the limit, so leaving them out of the count cannot put too many nodes out of service.
     let reserved = failed.min(limit.saturating_sub(out.saturating_add(1)));
     let unproven = !proven && failed >= limit.max(UNPROVEN_FAILURES);
+    // A node that ran it and was not healthy is proof enough, unless others are healthy with it.
+    let gave_up = |node: &&NodeState| !proven && target.is_some_and(|target| node.gave_up(target));
+    let given_up = rollout.nodes.iter().find(gave_up);
     let obstacle = if target.is_none() {
         Some(WaitReason::NoTarget)
     } else if rollout.paused {
         Some(WaitReason::Paused)
     } else if let Some(pool) = &rollout.waits_for {
         Some(WaitReason::WaitsForPool(pool))
+    } else if let Some(node) = given_up {
+        Some(WaitReason::GivenUp(&node.name))
     } else if unproven {
         Some(WaitReason::Unproven { failed })
     } else {

@@ -345,6 +345,24 @@ fn a_config_that_works_nowhere_stops_after_three_nodes() {
 }
 
 #[test]
+fn a_config_that_a_node_gave_up_stops_at_once() {
+    let gave_up = |config| annotated(node("a", OLD, NEW, "Degraded"), annotation::GIVEN_UP, config);
+    let waiting = || node("z", OLD, OLD, "Done");
+    let plan = plan_pool(&pool(vec![gave_up(NEW), waiting()], 2));
+    assert_eq!((plan.capacity, plan.candidates.len()), (0, 0));
+    assert_eq!(
+        reason(&plan, "z"),
+        "stopped: a was not healthy with rendered-infra-2222, and no node runs it"
+    );
+    // Another config may be better, and where a node runs this one it is not the config's fault.
+    let plan = plan_pool(&pool(vec![gave_up("rendered-infra-1111"), waiting()], 2));
+    assert_eq!(plan.candidates, ["z"]);
+    let proof = node("p", NEW, NEW, "Done");
+    let plan = plan_pool(&pool(vec![gave_up(NEW), proof, waiting()], 2));
+    assert_eq!(plan.candidates, ["z"]);
+}
+
+#[test]
 fn every_wait_has_its_reason() {
     let mut failed = annotated(node("failed", OLD, NEW, "Degraded"), annotation::REASON, "disk full");
     failed.reports.push("disk full".to_owned());

@@ -216,7 +216,7 @@ impl Cluster {
 
     /// Signs a request of a kubelet that has been approved.
     ///
-    /// Clients reach this cluster without TLS, so what is issued is no X.509 certificate: it carries a bearer token by
+    /// Clients reach this cluster without TLS, so what is issued is not a X.509 certificate: it carries a bearer token by
     /// which its owner is the kubelet from now on.
     fn sign(&self, request: &Arc<Value>) {
         let signer = text(request, &["spec", "signerName"]);

@@ -64,7 +64,7 @@ impl Cluster {
                 .decode(patch)
                 .ok()
                 .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-                .ok_or_else(|| broken("its patch is no JSON patch in base64".to_owned()))?;
+                .ok_or_else(|| broken("its patch is not JSON patch in base64".to_owned()))?;
             object = json_patch(&object, &patch).map_err(|failure| broken(failure.message))?;
         }
         Ok(object)
@@ -293,7 +293,7 @@ async fn call(webhook: &Value, review: &Value) -> Result<Value, String> {
     if !bundle.is_empty() {
         let pem = STANDARD
             .decode(bundle)
-            .map_err(|_| "caBundle is no base64".to_owned())?;
+            .map_err(|_| "caBundle is not base64".to_owned())?;
         let certificates =
             reqwest::Certificate::from_pem_bundle(&pem).map_err(|_| "caBundle holds no certificates".to_owned())?;
         for certificate in certificates {
@@ -318,7 +318,7 @@ async fn call(webhook: &Value, review: &Value) -> Result<Value, String> {
     if !status.is_success() {
         return Err(format!("an error on the server (status {})", status.as_u16()));
     }
-    serde_json::from_slice(&bytes).map_err(|error| format!("its answer is no AdmissionReview: {error}"))
+    serde_json::from_slice(&bytes).map_err(|error| format!("its answer is not an AdmissionReview: {error}"))
 }
 
 /// An error with its causes.

@@ -25,6 +25,9 @@ pub(super) fn first_annotations(config: &str) -> Value {
 impl Fleet {
     /// Drains, reboots and comes back when the pool wants another config than the machine has.
     pub(super) async fn follow_config(&mut self, index: usize, node: &Arc<Value>) {
+        if self.has_daemons {
+            return;
+        }
         let annotation = |key: &str| text(node, &["metadata", "annotations", key]).to_owned();
         let (desired, current, state) = (annotation(DESIRED), annotation(CURRENT), annotation(STATE));
         let Some(machine) = self.machines.get(index) else {

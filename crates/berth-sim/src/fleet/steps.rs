@@ -6,7 +6,7 @@ use super::{Fleet, MachineStep, Phase};
 use crate::{
     cluster::{DeleteOptions, Target, WriteOptions},
     failure::Failure,
-    machine::start,
+    machine::{Disk, start},
     patch::PatchKind,
     storage::Place,
 };
@@ -35,6 +35,14 @@ impl Fleet {
         Ok(())
     }
 
+    /// Starts a machine again, as its node daemon does.
+    pub fn reboot(&mut self, name: &str) -> Result<(), UnknownMachine> {
+        let index = self.index(name)?;
+        self.tell(name, "reboots");
+        self.boot(index, Phase::Rebooting);
+        Ok(())
+    }
+
     /// Takes a machine's power away, without a word to anybody.
     pub fn power_off(&mut self, name: &str) -> Result<(), UnknownMachine> {
         let index = self.index(name)?;
@@ -44,6 +52,18 @@ impl Fleet {
         }
         self.tell(name, "power off");
         Ok(())
+    }
+
+    /// Gives a machine a new disk and takes its power away: at its next boot it is provisioned like one that never was.
+    pub fn erase(&mut self, name: &str) -> Result<(), UnknownMachine> {
+        let index = self.index(name)?;
+        if let Some(machine) = self.machines.get_mut(index) {
+            machine.disk = Disk::image();
+            machine.credential = None;
+            machine.configured = false;
+        }
+        self.tell(name, "gets a new disk");
+        self.power_off(name)
     }
 
     /// Starts the kubelet again, with the flags that its unit has now.

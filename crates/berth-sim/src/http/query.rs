@@ -163,7 +163,7 @@ impl Query {
     }
 }
 
-/// Undoes percent encoding. What is no code stays as it is.
+/// Undoes percent encoding. What is not a code stays as it is.
 pub(super) fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

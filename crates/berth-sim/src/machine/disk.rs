@@ -25,8 +25,8 @@ pub struct Disk {
 /// Why a machine cannot use what it fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IgnitionError {
-    /// The answer is no config.
-    #[error("the answer is no Ignition config: {0}")]
+    /// The answer is not a config.
+    #[error("the answer is not an Ignition config: {0}")]
     Unusable(String),
     /// The contents of a file cannot be decoded.
     #[error("the contents of {0} cannot be decoded")]

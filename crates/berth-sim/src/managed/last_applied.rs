@@ -1,7 +1,7 @@
 //! What an apply by kubectl itself leaves behind, and what an apply on the server makes of it.
 //!
 //! kubectl notes what it applied in an annotation. When it applies on the server later, what it noted is its own already:
-//! the fields that still have the noted value are no conflict.
+//! the fields that still have the noted value are not a conflict.
 
 use serde_json::{Value, json};
 

@@ -101,7 +101,7 @@ fn an_apply_conflicts_with_others_unless_it_is_forced() {
     assert_eq!(forced["metadata"]["labels"], json!({"a": "2"}));
     assert_eq!(fields(&forced, "me"), json!({"f:metadata": {"f:labels": {"f:a": {}}}}));
     assert_eq!(fields(&forced, "other"), json!({"f:metadata": {"f:labels": {}}}));
-    // The same value is no conflict: both own it.
+    // The same value is not a conflict: both own it.
     let shared = applied(Some(&live), &node(&json!({"a": "1"})), "me", false).unwrap();
     assert_eq!(fields(&shared, "me"), json!({"f:metadata": {"f:labels": {"f:a": {}}}}));
     assert_ne!(fields(&shared, "other"), Value::Null);

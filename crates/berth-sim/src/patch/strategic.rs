@@ -137,7 +137,7 @@ fn merge_list(
 fn merge_item(key: &str, schema: Option<&Schema>, items: &mut Vec<Value>, patch: &Value) -> Result<(), Failure> {
     let Some(patch_map) = map_of(patch) else {
         return Err(Failure::bad_request(format!(
-            "a list that is merged by the key {key} has an item that is no object"
+            "a list that is merged by the key {key} has an item that is not an object"
         )));
     };
     let Some(identity) = patch.get(key) else {

@@ -175,7 +175,7 @@ pub(crate) fn check_definition(definition: &Value) -> Vec<Cause> {
     }
     let alone = items(definition, &["spec", "versions"]).count() == 1;
     for (index, version) in items(definition, &["spec", "versions"]).enumerate() {
-        // The schema of an only version is told as that of all.
+        // The schema of an only version is reported as that of all.
         let field = if alone {
             "spec.validation.openAPIV3Schema".to_owned()
         } else {

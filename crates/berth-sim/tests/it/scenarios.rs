@@ -29,7 +29,7 @@ async fn transcripts() {
 #[tokio::test]
 async fn what_is_wrong_is_told_with_its_line() {
     for (text, problem) in [
-        ("\n5x power-on w1", "line 2: \"5x\" is no time such as 90s, 5m or 2h"),
+        ("\n5x power-on w1", "line 2: \"5x\" is not a time such as 90s, 5m or 2h"),
         ("0s power-on w1", "line 1: there is no machine w1"),
         ("machine w1 a=b\nmachine w1", "line 2: there is a machine w1 already"),
         (

@@ -31,3 +31,21 @@ pub fn to_airship(document: &Document) -> Option<Value> {
     let data = document.body().map_or_else(|| json!({}), Node::to_json);
     Some(json!({"schema": format!("{namespace}/{name}/v1"), "metadata": metadata, "data": data}))
 }
+
+/// The Kubernetes document of a kind that a cluster can have: as it is, or as it was before it became an Airship document.
+pub fn to_kubernetes(document: &Document) -> Option<Value> {
+    let schema = match &document.envelope {
+        Envelope::Kubernetes { .. } => return Some(document.root.to_json()),
+        Envelope::Airship { schema } => schema,
+        Envelope::None => return None,
+    };
+    let (_, kind, api, _) = KINDS
+        .iter()
+        .find(|(_, name, _, namespace)| *namespace == "berth" && *schema == format!("berth/{name}/v1"))?;
+    let metadata: Map<String, Value> = KEPT
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), document.metadata()?.get(key)?.to_json())))
+        .collect();
+    let spec = document.body().map_or_else(|| json!({}), Node::to_json);
+    Some(json!({"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}))
+}

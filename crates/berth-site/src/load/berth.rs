@@ -77,7 +77,7 @@ fn followed(object: &Object<'_>, declared: Option<&Name>) -> Option<Name> {
     followed.get("pool").and_then(name).filter(|_| then == now)
 }
 
-/// The status is the controllers' own: what is no label there is passed over.
+/// The status is the controllers' own: what is not a label there is passed over.
 fn written(object: &Object<'_>) -> Option<WrittenLabels> {
     let status = object.document.root.get("status")?;
     let labels = |field: &str| -> BTreeMap<String, String> {

@@ -40,7 +40,7 @@ pub(super) fn read(object: &Object<'_>, report: &mut Report<'_>) -> Option<Obser
     })
 }
 
-/// What the cluster says of the node's networks. Without it the node takes no part in placement, so an annotation that cannot
+/// What the cluster says of the node's networks. Without it the node is left out of placement, so an annotation that cannot
 /// be read is told.
 fn network(object: &Object<'_>, annotations: &BTreeMap<String, String>, report: &mut Report<'_>) -> ObservedNetwork {
     let (mut network, unreadable) = ObservedNetwork::from_annotations(annotations);

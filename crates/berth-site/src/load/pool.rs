@@ -12,7 +12,7 @@ use crate::{
     configs::{check_alone, deepest},
     fields::{Fields, Report, SelectorField, label_list, string_map},
     lints,
-    model::{Declared, IntOrString, KubeletConfig, MachineConfig, Pool, Spanned},
+    model::{ContainerRuntimeConfig, Declared, IntOrString, KubeletConfig, MachineConfig, Pool, Spanned},
     names,
 };
 
@@ -132,8 +132,10 @@ pub(super) fn read_kubelet_config(object: &Object<'_>, report: &mut Report<'_>) 
         "tlsSecurityProfile",
     ]);
     fields.finish(report);
-    let wire = json!({"metadata": {"name": &*object.name.value}, "spec": object.body.map(Node::to_json)});
-    match berth_pools::KubeletConfig::from_json(&wire) {
+    if is_being_deleted(object) {
+        return None;
+    }
+    match berth_pools::KubeletConfig::from_json(&selecting(object, report)) {
         Ok(parsed) => Some(KubeletConfig {
             name: object.name.clone(),
             spec: object.body.cloned(),
@@ -144,6 +146,45 @@ pub(super) fn read_kubelet_config(object: &Object<'_>, report: &mut Report<'_>) 
             None
         }
     }
+}
+
+pub(super) fn read_runtime_config(object: &Object<'_>, report: &mut Report<'_>) -> Option<ContainerRuntimeConfig> {
+    let mut fields = Fields::open(object.body, "ContainerRuntimeConfig spec", report);
+    fields.allow(&["containerRuntimeConfig", "machineConfigPoolSelector"]);
+    fields.finish(report);
+    if is_being_deleted(object) {
+        return None;
+    }
+    match berth_pools::ContainerRuntimeConfig::from_json(&selecting(object, report)) {
+        Ok(parsed) => Some(ContainerRuntimeConfig {
+            name: object.name.clone(),
+            spec: object.body.cloned(),
+            parsed,
+        }),
+        Err(error) => {
+            report.push(unreadable(object, &error));
+            None
+        }
+    }
+}
+
+/// An object that selects pools, as the API server would give it.
+fn selecting(object: &Object<'_>, report: &mut Report<'_>) -> serde_json::Value {
+    let created = object.document.root.at(&["metadata", "creationTimestamp"]);
+    json!({
+        "metadata": {
+            "name": &*object.name.value,
+            "annotations": annotations(object, report),
+            "creationTimestamp": created.and_then(Node::as_str),
+        },
+        "spec": object.body.map(Node::to_json),
+    })
+}
+
+/// Its machine configs go with it.
+fn is_being_deleted(object: &Object<'_>) -> bool {
+    let deleted = object.document.root.at(&["metadata", "deletionTimestamp"]);
+    deleted.is_some_and(|time| !time.is_null())
 }
 
 pub(super) fn read_controller_config(object: &Object<'_>, report: &mut Report<'_>) -> Option<ControllerConfig> {

@@ -119,7 +119,7 @@ fn implicit_labels_cannot_be_changed_or_removed() {
         assert_eq!(site.labels("w1"), ["role=infra"], "the pool's label stays");
     }
     let same = read(&(infra + &pinned("w1", "infra", "{metadata: {owner_data: {role: infra}}}")));
-    assert_eq!(same.codes(), Vec::<String>::new(), "saying the same is no mistake");
+    assert_eq!(same.codes(), Vec::<String>::new(), "saying the same is not a mistake");
 }
 
 #[test]

@@ -8,9 +8,9 @@ use ulid::Ulid;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActionId(Box<str>);
 
-/// A text is no identifier of an action.
+/// A text is not an identifier of an action.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no identifier of an action: it has 26 characters from 0-9 and A-Z without I, L, O and U")]
+#[error("\"{0}\" is not an identifier of an action: it has 26 characters from 0-9 and A-Z without I, L, O and U")]
 pub struct ActionIdError(pub String);
 
 impl ActionId {

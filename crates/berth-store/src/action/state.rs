@@ -50,7 +50,7 @@ impl ActionState {
 
     pub(crate) fn from_column(text: &str) -> Result<Self, Error> {
         let found = Self::ALL.into_iter().find(|state| state.as_str() == text);
-        found.ok_or_else(|| Error::damaged(format!("{text} is no state of an action")))
+        found.ok_or_else(|| Error::damaged(format!("{text} is not a state of an action")))
     }
 }
 
@@ -97,7 +97,7 @@ impl SubtaskState {
 
     pub(crate) fn from_column(text: &str) -> Result<Self, Error> {
         let found = Self::ALL.into_iter().find(|state| state.as_str() == text);
-        found.ok_or_else(|| Error::damaged(format!("{text} is no state of a node's work")))
+        found.ok_or_else(|| Error::damaged(format!("{text} is not a state of a node's work")))
     }
 }
 

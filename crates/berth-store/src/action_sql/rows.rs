@@ -14,7 +14,7 @@ pub(super) fn id(text: &str) -> Result<ActionId, Error> {
 }
 
 pub(super) fn small(column: i64) -> Result<u32, Error> {
-    u32::try_from(column).map_err(|_| Error::damaged(format!("{column} is no count")))
+    u32::try_from(column).map_err(|_| Error::damaged(format!("{column} is not a count")))
 }
 
 pub(super) fn action_row(row: &DatabaseRow) -> Result<Action, Error> {
@@ -74,7 +74,8 @@ pub(super) fn note_row(row: &DatabaseRow) -> Result<Note, Error> {
             subject: row.try_get(2).map_err(column)?,
             kind: row.try_get(3).map_err(column)?,
             text: row.try_get(4).map_err(column)?,
-            verbosity: u8::try_from(verbosity).map_err(|_| Error::damaged(format!("{verbosity} is no verbosity")))?,
+            verbosity: u8::try_from(verbosity)
+                .map_err(|_| Error::damaged(format!("{verbosity} is not a verbosity")))?,
             link: row.try_get(6).map_err(column)?,
         },
         created_at: row.try_get(7).map_err(column)?,

@@ -51,7 +51,7 @@ fn parameters(query: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A text without its percent signs. What is not ASCII is no name of a parameter.
+/// A text without its percent signs. What is not ASCII is not a name of a parameter.
 fn decoded(text: &str) -> String {
     let mut parts = text.split('%');
     let mut decoded = parts.next().unwrap_or_default().to_owned();

@@ -283,7 +283,7 @@ async fn check_finds_every_kind_of_damage() {
         ),
         (
             "UPDATE tags SET data = '{'",
-            "tag committed of revision 2: the content is no JSON",
+            "tag committed of revision 2: the content is not JSON",
         ),
         ("DELETE FROM validations WHERE entry = 0", "report 0 is missing"),
     ] {

@@ -61,6 +61,27 @@ fn the_kubelet_is_found_behind_wrappers() {
     }
 }
 
+/// A script of one word ends in `/kubelet` only until a flag is added to it.
+#[test]
+fn one_more_flag_does_not_change_which_word_is_the_kubelet() {
+    let environment = Environment::new();
+    let line = "wrap /opt/kubelet word /bin/sh -c";
+    for (value, path) in [
+        (format!("{line} '/usr/bin/kubelet'"), "/usr/bin/kubelet"),
+        (
+            format!("{line} '/usr/bin/kubelet --node-labels=a=b'"),
+            "/usr/bin/kubelet",
+        ),
+        (
+            "systemd-cat -t kubelet /bin/sh -c 'exec kubelet --v=2'".to_owned(),
+            "kubelet",
+        ),
+        ("wrap /opt/kubelet --hostname-override sh".to_owned(), "/opt/kubelet"),
+    ] {
+        assert_eq!(find(&value, &environment).unwrap().path(), path, "{value}");
+    }
+}
+
 fn find(value: &str, environment: &Environment) -> Result<KubeletCommand, NotKubelet> {
     KubeletCommand::find(&ExecLine::parse(value).commands[0], environment)
 }

@@ -1,7 +1,7 @@
 //! Why a request is refused, in the words of the services that Berth stands for.
 
 use berth_api::{Message, PlainMessage, ValidationMessage};
-use berth_store::Conflict;
+use berth_store::{Command, Conflict};
 
 use crate::apply::ApplyError;
 
@@ -46,6 +46,17 @@ pub enum SubmitError {
         revision: u64,
         /// The names.
         names: Vec<String>,
+    },
+    /// The revision of an action was deleted.
+    #[error(
+        "The labels of this action come from revision {revision}, which was deleted. Create a new action: it takes the labels of \
+         the committed revision"
+    )]
+    RevisionGone {
+        /// The revision.
+        revision: u64,
+        /// What was asked of the action.
+        command: Command,
     },
     /// Errors in the documents touch the nodes.
     #[error("The documents have errors that concern the nodes of this action: {}", told(.0))]
@@ -108,6 +119,7 @@ impl SubmitError {
             | Self::NoSiteAction
             | Self::UnknownNodes { .. }
             | Self::Blocked(_) => 400,
+            Self::RevisionGone { .. } => 409,
             Self::Documents(error) => error.status(),
             Self::Store(error) => match error {
                 berth_store::Error::Conflict(_) => 409,
@@ -130,6 +142,7 @@ impl SubmitError {
             Self::NoDeploymentConfiguration(_) | Self::Blocked(_) => "Document validation failed",
             Self::NoSiteAction => "No site action",
             Self::UnknownNodes { .. } => "Unknown nodes",
+            Self::RevisionGone { command, .. } => return format!("Unable to {command} action"),
             Self::Documents(_) => "Unable to read the committed configdocs",
             Self::Store(error) => match error {
                 berth_store::Error::Conflict(Conflict::ActionRunning { .. }) => "Conflicting action",

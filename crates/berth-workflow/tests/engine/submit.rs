@@ -309,7 +309,7 @@ async fn labels_come_from_the_documents() {
 
     assert_eq!(preview.moves, Vec::<String>::new(), "nothing carries traffic");
 
-    // A task without filter is for all nodes; it is no action.
+    // A task without filter is for all nodes; it is not an action.
     let task = TaskRequest {
         design_ref: "deckhand+http://deckhand/revisions/1/rendered-documents".to_owned(),
         filter: None,

@@ -33,7 +33,7 @@ pub(super) fn check(document: &Document, findings: &mut Findings) {
         return;
     }
     let Some(spec) = document.body() else { return };
-    keys(spec, field, findings);
+    keys(kind, spec, field, findings);
     if of_clusters {
         for cluster in spec.get("clusters").and_then(Node::as_seq).unwrap_or_default() {
             proxy(cluster, "spec.clusters[]", document.kind(), findings);
@@ -43,7 +43,7 @@ pub(super) fn check(document: &Document, findings: &mut Findings) {
     }
 }
 
-fn keys(spec: &Node, field: &str, findings: &mut Findings) {
+fn keys(kind: &str, spec: &Node, field: &str, findings: &mut Findings) {
     let Some(node) = spec.get(field).filter(|node| !node.is_null()) else {
         return;
     };
@@ -52,9 +52,17 @@ fn keys(spec: &Node, field: &str, findings: &mut Findings) {
         findings.add(&lints::VALUE, node.span, message);
         return;
     };
-    let lines = text.trim().lines().map(str::trim);
     // An empty text is the same as none.
-    for (index, line) in lines.enumerate().filter(|_| !text.trim().is_empty()) {
+    if text.is_empty() {
+        return;
+    }
+    let text = match kind {
+        "AgentClusterInstall" => text.trim().to_owned(),
+        "ClusterInstance" => folded(text),
+        // A new InfraEnv is checked before its key is trimmed.
+        _ => text.to_owned(),
+    };
+    for (index, line) in text.split('\n').map(str::trim).enumerate() {
         // The key itself is not repeated: what stands there by mistake may be a private one.
         if let Some(problem) = key_problem(line) {
             findings.add_with_help(
@@ -64,10 +72,29 @@ fn keys(spec: &Node, field: &str, findings: &mut Findings) {
                     "line {} of `spec.{field}` is not a public SSH key: {problem}",
                     index + 1
                 ),
-                "write one key per line, as in the file `~/.ssh/id_ed25519.pub`",
+                "write one key per line, as in the file `~/.ssh/id_ed25519.pub`, and no line end after the last: `|-`, not `|`",
             );
         }
     }
+}
+
+/// What YAML makes of a text that a template puts between quotation marks: lines become one, and of several line ends one is lost.
+fn folded(text: &str) -> String {
+    let lines: Vec<&str> = text.split('\n').map(str::trim).collect();
+    let mut out = String::new();
+    let mut ends = 0;
+    for (index, line) in lines.iter().enumerate() {
+        if line.is_empty() && index > 0 && index + 1 < lines.len() {
+            ends += 1;
+            continue;
+        }
+        if index > 0 {
+            out.push_str(&if ends == 0 { " ".to_owned() } else { "\n".repeat(ends) });
+            ends = 0;
+        }
+        out.push_str(line);
+    }
+    out
 }
 
 /// Why a line is not a public key that the service takes.

@@ -20,6 +20,12 @@ use crate::{lints, target::DETECTS_REMOTE};
 /// The first release that is installed with four or five machines of the control plane.
 const LARGE_CONTROL_PLANE: Release = Release { major: 4, minor: 18 };
 
+/// The first release that is installed with two machines of the control plane and an arbiter.
+const ARBITER: Release = Release { major: 4, minor: 19 };
+
+/// The first release that is installed with two machines of the control plane that fence each other.
+const FENCING: Release = Release { major: 4, minor: 20 };
+
 pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findings) {
     for cluster in &hub.clusters {
         counts(hub, cluster, release(cluster, options), findings);
@@ -36,8 +42,11 @@ pub(super) fn release(cluster: &ClusterView<'_>, options: &CheckOptions) -> Opti
 fn counts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, findings: &mut Findings) {
     let at_first = || hub.hosts_of(cluster.name).filter(|host| !host.later);
     let count = |role: &str| at_first().filter(|host| host.role() == role).count();
-    let total = at_first().count();
-    if total == 0 || cluster.is_hosted() {
+    if cluster.is_hosted() {
+        return;
+    }
+    if at_first().next().is_none() {
+        sizes(hub, cluster, None, release, findings);
         return;
     }
     cluster_type(cluster, count("master"), count("arbiter"), findings);
@@ -87,37 +96,50 @@ fn counts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, fi
             return;
         }
     }
+    sizes(hub, cluster, Some((masters, arbiters)), release, findings);
+}
+
+/// Whether the service installs a control plane of this size. `there` is how many masters and arbiters the manifests have, if they have
+/// hosts.
+fn sizes(
+    hub: &Hub<'_>,
+    cluster: &ClusterView<'_>,
+    there: Option<(usize, usize)>,
+    release: Option<Release>,
+    findings: &mut Findings,
+) {
     // A folder of single objects may hold a part of them; there the cluster's own numbers count.
-    let wanted = |field: &str| cluster.requirements.and_then(|it| it.get(field)).and_then(Node::as_u64);
-    let (masters, arbiters) = match cluster.requirements {
-        Some(_) => (
-            wanted("controlPlaneAgents").unwrap_or(0),
-            wanted("arbiterAgents").unwrap_or(0),
-        ),
-        None if cluster.kind == Kind::Raw => return,
-        None => (masters as u64, arbiters as u64),
+    let wanted = |field: &str| {
+        let number = cluster.requirements.and_then(|it| it.get(field)).and_then(Node::as_u64);
+        number.map_or(0, |number| usize::try_from(number).unwrap_or(usize::MAX))
     };
-    let small = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    let (masters, arbiters) = (small(masters), small(arbiters));
+    let (masters, arbiters) = match (cluster.requirements, there) {
+        (Some(_), _) => (wanted("controlPlaneAgents"), wanted("arbiterAgents")),
+        (None, Some(there)) if cluster.kind != Kind::Raw => there,
+        (None, _) => return,
+    };
     let node = cluster.requirements.and_then(|it| it.get("controlPlaneAgents"));
-    let span = node.map_or(cluster.span, |node| node.span);
-    // Two machines that fence each other need no arbiter.
-    let fenced = masters == 2 && hub.hosts_of(cluster.name).filter(|host| host.is_fenced).count() == 2;
-    if !is_control_plane(masters, arbiters) && !fenced {
-        findings.add(
-            &lints::COUNTS,
-            span,
-            format!("a control plane of {masters} is not supported: use 1, 3, 4 or 5 machines, or 2 with an arbiter or fencing"),
-        );
+    let mut refuse =
+        |message: String| findings.add(&lints::COUNTS, node.map_or(cluster.span, |node| node.span), message);
+    let before = |first: Release| release.is_some_and(|release| release < first);
+    // Two machines that fence each other need no arbiter. Who has no machine here may have those elsewhere.
+    let fenced = hub.hosts_of(cluster.name).filter(|host| host.is_fenced).count();
+    let may_fence = masters == 2 && arbiters == 0 && (fenced == 2 || hub.hosts_of(cluster.name).next().is_none());
+    if !is_control_plane(masters, arbiters) && !may_fence {
+        refuse(format!(
+            "a control plane of {masters} is not supported: use 1, 3, 4 or 5 machines, or 2 with an arbiter or fencing"
+        ));
+    } else if arbiters > 0 && before(ARBITER) {
+        refuse(format!("arbiters are supported from {ARBITER} on"));
+    } else if masters == 2 && arbiters == 0 && before(FENCING) {
+        refuse(format!(
+            "a control plane of 2 without an arbiter is supported from {FENCING} on"
+        ));
     }
-    if masters > 3 && release.is_some_and(|release| release < LARGE_CONTROL_PLANE) {
-        findings.add(
-            &lints::COUNTS,
-            span,
-            format!(
-                "a control plane of {masters} is supported from {LARGE_CONTROL_PLANE} on; before, use 1 or 3 machines"
-            ),
-        );
+    if masters > 3 && before(LARGE_CONTROL_PLANE) {
+        refuse(format!(
+            "a control plane of {masters} is supported from {LARGE_CONTROL_PLANE} on; before, use 1 or 3 machines"
+        ));
     }
 }
 

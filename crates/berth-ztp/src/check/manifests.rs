@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use berth_documents::{Document, Node, Severity, Sources};
-use berth_site::load;
+use berth_labels::Flavour;
+use berth_site::{check_pools, load};
 
 use super::{
     CheckOptions, Findings,
@@ -11,6 +12,7 @@ use super::{
     hosts::selector,
     ignition::{config_files, config_role},
     model::{Hub, name, text_at},
+    nodes::groups,
 };
 use crate::{
     lints,
@@ -19,6 +21,9 @@ use crate::{
     target::DETECTS_REMOTE,
 };
 
+/// What keeps the machines of a pool from becoming nodes. Labels that a pool would lose are set by the service all the same.
+const BROKEN_POOLS: &[&str] = &["render-failed", "kubelet-stopped", "node-not-registered"];
+
 pub(super) fn check(sources: &Sources, hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findings) {
     files(hub, findings);
     let kinds = ["MachineConfigPool", "MachineConfig", "KubeletConfig"];
@@ -26,6 +31,16 @@ pub(super) fn check(sources: &Sources, hub: &Hub<'_>, options: &CheckOptions, fi
     let objects: Vec<Document> = objects.filter(|it| kinds.contains(&it.kind())).cloned().collect();
     let (_, wrong) = load(sources, &objects);
     findings.of_objects(wrong, Severity::Error);
+    for group in groups(hub) {
+        let objects = group.extras.iter().map(|extra| extra.document);
+        let objects: Vec<Document> = objects.filter(|it| kinds.contains(&it.kind())).cloned().collect();
+        let (site, _) = load(sources, &objects);
+        let broken = check_pools(sources, &site, Flavour::Openshift).into_iter();
+        findings.of_objects(
+            broken.filter(|it| BROKEN_POOLS.contains(&it.code())).collect(),
+            Severity::Error,
+        );
+    }
     for extra in hub.extras_of("MachineConfigPool") {
         pool(hub, extra.document, findings);
     }

@@ -1,6 +1,7 @@
 //! What Metal3's webhook and Assisted Service reject about a machine: its management controller, boot card, disks and annotations.
 
 use berth_documents::{Document, Node};
+use berth_labels::{LabelKey, LabelValue};
 use berth_site::{BmcAddress, is_boot_mac, root_device_problem};
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use super::{
 };
 use crate::{
     lints,
-    names::{BMAC, INFRA_ENV},
+    names::{AGENT_LABEL, BMAC, INFRA_ENV},
     rules::installer_args_problem,
 };
 
@@ -352,6 +353,60 @@ fn annotations(hub: &Hub<'_>, document: &Document, spec: &Node, machine: Machine
         );
     }
     hardware_and_reboots(document, machine, findings);
+    agents(document, findings);
+}
+
+/// What the service copies to the Agent of the host, or reads when the host is deleted.
+fn agents(document: &Document, findings: &mut Findings) {
+    for (key, node) in document.annotations().into_iter().flatten() {
+        let Some(label) = key.text.strip_prefix(AGENT_LABEL) else {
+            continue;
+        };
+        let key_problem = label.parse::<LabelKey>().err().map(|error| error.to_string());
+        let value_problem = || Some(node.as_str()?.parse::<LabelValue>().err()?.to_string());
+        let Some(problem) = key_problem.or_else(value_problem) else {
+            continue;
+        };
+        findings.add(
+            &lints::VALUE,
+            key.span,
+            format!("`{label}` cannot become a label of the Agent, which then gets nothing of the host: {problem}"),
+        );
+    }
+    if let Some(timeout) = annotation(document, &format!("{BMAC}/drain-timeout"))
+        && !is_go_duration(timeout.text)
+    {
+        findings.add_with_help(
+            &lints::VALUE,
+            timeout.span,
+            format!("`{}` is not a duration", timeout.text),
+            "write a number with its unit, such as 90s or 1h30m",
+        );
+    }
+}
+
+/// Whether Go's `time.ParseDuration` takes a text.
+fn is_go_duration(text: &str) -> bool {
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if rest == "0" {
+        return true;
+    }
+    while !rest.is_empty() {
+        let number = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
+        let (digits, after) = rest.split_at(number);
+        let unit = after
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit);
+        let is_number = digits.bytes().any(|byte| byte.is_ascii_digit()) && digits.matches('.').count() <= 1;
+        if !is_number || !["ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "m", "h"].contains(&unit) {
+            return false;
+        }
+        rest = after;
+    }
+    !text.trim_start_matches(['-', '+']).is_empty()
 }
 
 fn hardware_and_reboots(document: &Document, machine: Machine<'_>, findings: &mut Findings) {

@@ -35,7 +35,7 @@ pub(super) fn files(sources: &mut Sources, documents: &[Document]) -> Vec<Nested
         };
         for (key, node) in data {
             let Some(content) = node.as_str() else { continue };
-            // Settings of other programs are no manifests.
+            // Settings of other programs are not manifests.
             let looks_like_one =
                 content.contains("kind:") || content.contains("\"kind\"") || key.as_str().contains(".y");
             let named = text(&["metadata", "name"]);
@@ -176,7 +176,7 @@ pub(super) fn load_balancers(sources: &mut Sources, documents: &[Document]) -> V
     found
 }
 
-/// The ranges of the documents of a block scalar: `---` lines are indented, so they are no separators for a parser.
+/// The ranges of the documents of a block scalar: `---` lines are indented, so they are not separators for a parser.
 fn pieces(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
     let Some(scalar) = text.get(start..end) else {
         return Vec::new();

@@ -134,7 +134,7 @@ impl<'s> Ingress<'s> {
             let remotely = anywhere && may_run_remotely(group, *document, findings);
             for problem in &answer.problems {
                 let said = match problem.kind {
-                    // Which routes are served, and by how many, is no matter of the installation.
+                    // Which routes are served, and by how many, is not a matter of the installation.
                     ProblemKind::IngressOverlap | ProblemKind::IngressUnserved => true,
                     // A selector on a name that no host has is a finding of its own.
                     ProblemKind::IngressNoNodes => document.is_none() || selects_a_name(controller),

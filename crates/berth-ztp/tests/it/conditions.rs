@@ -145,7 +145,7 @@ fn no_condition_is_left_out() {
     assert_eq!(shown, (1..=CONDITIONS).collect());
 }
 
-/// What a hub lets people change, and what its API server fills in, is no finding.
+/// What a hub lets people change, and what its API server fills in, is not a finding.
 #[test]
 fn free_changes_are_not_refused() {
     const DONE: &str = "status: {conditions: [{type: Provisioned, status: \"True\", reason: Completed}]}\n";

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{KeystoneArgs, Output, ServerArgs};
+use super::{AirshipServerArgs, Output};
 
 /// Drydock's own command line, for scripts that have it
 ///
@@ -12,10 +12,6 @@ use super::{KeystoneArgs, Output, ServerArgs};
 #[command(
     arg_required_else_help = true,
     subcommand_required = true,
-    mut_arg("server", |arg| arg.global(true)),
-    mut_arg("server_ca", |arg| arg.global(true)),
-    mut_arg("token_file", |arg| arg.global(true)),
-    mut_arg("token", |arg| arg.global(true)),
     after_help = "\
 Examples:
   berth drydock task create -a relabel_nodes -n node1,node2 --block
@@ -25,10 +21,7 @@ Examples:
 )]
 pub(crate) struct DrydockArgs {
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
-
-    #[command(flatten)]
-    pub(crate) keystone: KeystoneArgs,
+    pub(crate) server: AirshipServerArgs,
 
     /// What to do.
     #[command(subcommand)]
@@ -89,11 +82,15 @@ pub(crate) struct DrydockTaskCreateArgs {
     pub(crate) node_tags: Vec<String>,
 
     /// Wait until the task has ended or waits for a person
-    #[arg(long)]
+    #[arg(short = 'b', long, overrides_with = "no_block")]
     pub(crate) block: bool,
 
+    /// Do not wait, which is the default
+    #[arg(long)]
+    no_block: bool,
+
     /// Seconds between two looks at the task
-    #[arg(long, value_name = "SECONDS", default_value_t = 15, requires = "block", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) poll_interval: u32,
 }
 
@@ -113,6 +110,14 @@ pub(crate) struct DrydockTaskShowArgs {
     /// The task
     #[arg(short = 't', long, value_name = "ID")]
     pub(crate) task_id: String,
+
+    /// Wait until the task has ended or waits for a person
+    #[arg(short = 'b', long, overrides_with = "no_block")]
+    pub(crate) block: bool,
+
+    /// Do not wait, which is the default
+    #[arg(long)]
+    no_block: bool,
 }
 
 /// Let a task go on that waits for a person
@@ -181,7 +186,7 @@ pub(crate) enum DrydockDesign {
     after_help = "\
 Examples:
   berth drydock design validate
-  berth drydock design validate -h http://127.0.0.1:8080/api/v1.0/revisions/3",
+  berth drydock design validate -h /api/v1.0/revisions/3/rendered-documents",
     disable_help_flag = true
 )]
 pub(crate) struct DesignValidateArgs {
@@ -202,10 +207,6 @@ pub(crate) struct DesignValidateArgs {
 #[command(
     arg_required_else_help = true,
     subcommand_required = true,
-    mut_arg("server", |arg| arg.global(true)),
-    mut_arg("server_ca", |arg| arg.global(true)),
-    mut_arg("token_file", |arg| arg.global(true)),
-    mut_arg("token", |arg| arg.global(true)),
     after_help = "\
 Examples:
   berth promenade node-labels show node1
@@ -214,10 +215,7 @@ Examples:
 )]
 pub(crate) struct PromenadeArgs {
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
-
-    #[command(flatten)]
-    pub(crate) keystone: KeystoneArgs,
+    pub(crate) server: AirshipServerArgs,
 
     /// What to do.
     #[command(subcommand)]

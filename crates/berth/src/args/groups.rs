@@ -22,7 +22,15 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Run in a cluster",
-        &["install", "uninstall", "doctor", "status", "controller"],
+        &[
+            "install",
+            "uninstall",
+            "doctor",
+            "status",
+            "node",
+            "controller",
+            "daemon",
+        ],
     ),
     (
         "Keep documents",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Output, common::FlavourName, controller::ClusterArgs};
+use super::{DriftName, Output, common::FlavourName, controller::ClusterArgs};
 
 /// Which controllers are installed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -12,7 +12,7 @@ pub(crate) enum InstallModeName {
     /// Labels, Berths and pre-registration; the rest is left to the Machine Config Operator
     #[default]
     Labels,
-    /// Rendering and rollout too, for clusters without that operator
+    /// Rendering, rollout and the node daemon too, for clusters without that operator
     Full,
 }
 
@@ -94,6 +94,14 @@ pub(crate) struct InstallArgs {
     /// Secret in the namespace whose key `address` names the database with the committed documents
     #[arg(long, value_name = "SECRET")]
     pub(crate) database_secret: Option<String>,
+
+    /// Leave the node daemon out of full mode, where it runs on the hosts themselves
+    #[arg(long)]
+    pub(crate) no_daemon: bool,
+
+    /// What the node daemon does about things on its host that are not as the config says
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
+    pub(crate) drift: DriftName,
 
     /// Print what would be applied, and ask no cluster
     #[arg(long)]

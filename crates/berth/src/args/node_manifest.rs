@@ -7,7 +7,7 @@ use super::{ArtefactFormat, Files, FlavourArg};
 /// Print the Node of a machine that has not booted yet
 ///
 /// For installations that you provision yourself: the Node is created before its kubelet registers, with all its labels, role
-/// labels too, and its taints. An assisted installation would wait for it for ever, so there it is refused.
+/// labels too, and its taints. An assisted installation would wait for it forever, so there it is refused.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

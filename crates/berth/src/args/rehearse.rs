@@ -1,11 +1,10 @@
 //! `berth rehearse`.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
-use berth_pools::parse_duration;
 use clap::Args;
 
-use super::{Files, FlavourArg, Output};
+use super::ChangeArgs;
 
 /// Simulate a rollout on a copy of the cluster, with failures
 ///
@@ -28,11 +27,7 @@ Examples:
   kubectl get nodes -o json | berth rehearse -f site/ --nodes - -o json")]
 pub(crate) struct RehearseArgs {
     #[command(flatten)]
-    pub(crate) files: Files,
-
-    /// Nodes as observed, as `kubectl get nodes -o yaml` or `-o json` prints them; `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) nodes: PathBuf,
+    pub(crate) change: ChangeArgs,
 
     /// What goes wrong, and when
     #[arg(long, value_name = "FILE")]
@@ -42,33 +37,7 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "NODE")]
     pub(crate) fail: Vec<String>,
 
-    /// The maintenance window, from the start of the change: 4h, 90m, 1h30m
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) window: Option<Duration>,
-
-    /// Minutes that a node is away for one reboot
-    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(..=10_080))]
-    pub(crate) reboot_minutes: u32,
-
-    /// Minutes to drain a node before it reboots
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=10_080))]
-    pub(crate) drain_minutes: u32,
-
-    /// Draw when each node is out as a chart over time into this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
-
     /// Print everything that happens, step by step
     #[arg(long)]
     pub(crate) journal: bool,
-
-    /// Image of the operating system, unless a machine config names another
-    #[arg(long, value_name = "IMAGE")]
-    pub(crate) os_image_url: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) flavour: FlavourArg,
-
-    #[command(flatten)]
-    pub(crate) output: Output,
 }

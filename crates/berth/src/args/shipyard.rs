@@ -15,10 +15,6 @@ use super::ServerArgs;
     arg_required_else_help = true,
     subcommand_required = true,
     disable_help_subcommand = true,
-    mut_arg("server", |arg| arg.global(true)),
-    mut_arg("server_ca", |arg| arg.global(true)),
-    mut_arg("token_file", |arg| arg.global(true)),
-    mut_arg("token", |arg| arg.global(true)),
     after_help = "\
 Examples:
   berth shipyard create action update_labels --param=target_nodes=a,b
@@ -29,7 +25,7 @@ Examples:
 )]
 pub(crate) struct ShipyardArgs {
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
+    pub(crate) server: AirshipServerArgs,
 
     /// A UUID that goes with the request into the server's log and the action
     #[arg(long, global = true, value_name = "UUID")]
@@ -43,21 +39,44 @@ pub(crate) struct ShipyardArgs {
     #[arg(long, global = true, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=5))]
     pub(crate) verbosity: u8,
 
-    #[command(flatten)]
-    pub(crate) keystone: KeystoneArgs,
-
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: ShipyardCommand,
 }
 
+/// The server that has Airship's services, and who asks, as their command lines are told.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("server", |arg| arg.global(true)),
+    mut_arg("server_ca", |arg| arg.global(true)),
+    mut_arg("token_file", |arg| arg.global(true)),
+    mut_arg("token", |arg| arg.global(true))
+)]
+pub(crate) struct AirshipServerArgs {
+    #[command(flatten)]
+    server: ServerArgs,
+
+    #[command(flatten)]
+    keystone: KeystoneArgs,
+}
+
+impl AirshipServerArgs {
+    /// The same as for other commands.
+    pub(crate) fn credentials(self) -> ServerArgs {
+        ServerArgs {
+            token: self.server.token.or(self.keystone.os_auth_token),
+            ..self.server
+        }
+    }
+}
+
 /// Options for Keystone: taken, so that scripts need not be changed.
 #[derive(Debug, Args)]
-pub(crate) struct KeystoneArgs {
+struct KeystoneArgs {
     /// A token that tells the server who asks
     // Refused when it is typed: other users of the machine would see it.
     #[arg(long, global = true, env = "OS_AUTH_TOKEN", hide_env_values = true, hide = true)]
-    pub(crate) os_auth_token: Option<String>,
+    os_auth_token: Option<String>,
 
     /// Not needed
     #[arg(long, global = true, hide = true)]

@@ -80,7 +80,7 @@ pub(crate) struct TokenCreateArgs {
     #[arg(long, value_name = "NODE", conflicts_with_all = ["single_use", "comment", "token_file"])]
     pub(crate) bootstrap: Option<String>,
 
-    /// How long the token is good for: 24h, 7d; when left out 24h with --bootstrap, else for ever
+    /// How long the token is good for: 24h, 7d; when left out 24h with --bootstrap, else forever
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) expires: Option<Duration>,
 

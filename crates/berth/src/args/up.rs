@@ -4,6 +4,8 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::Args;
 
+use super::ModeName;
+
 /// Try the whole product on simulated machines
 ///
 /// Starts an embedded Kubernetes API, the API of documents on a database, the Ignition server and the controllers in this
@@ -19,6 +21,7 @@ use clap::Args;
     after_help = "\
 Examples:
   berth up
+  berth up --mode full
   berth up --machines 500 --once
   berth up --without-berth --once
   berth up --scenario bad-morning.txt"
@@ -31,6 +34,10 @@ pub(crate) struct UpArgs {
     /// How many machines boot: fewer than the site has, or more, which get Berths in the pool worker
     #[arg(long, value_name = "N")]
     pub(crate) machines: Option<NonZeroUsize>,
+
+    /// What the controllers do; with `full` the real node daemons run on the machines, with hosts in memory
+    #[arg(long, value_name = "MODE", value_enum, default_value_t, conflicts_with = "scenario")]
+    pub(crate) mode: ModeName,
 
     /// Also count what the same machines cost when they are labelled after they joined; a scenario is played without Berth
     #[arg(long)]

@@ -79,12 +79,17 @@ async fn documents(args: &ControllerArgs) -> Result<Option<documents::Documents>
     Ok(Some(documents::of_database(Repository::new(store), args.flavour)))
 }
 
-fn options(args: &ControllerArgs, clock: &Clock) -> Options {
-    let mut options = Options::new(clock.clone());
-    options.mode = match args.mode {
+/// What the controllers do.
+pub(super) fn mode(name: ModeName) -> Mode {
+    match name {
         ModeName::Labels => Mode::Labels,
         ModeName::Full => Mode::Full,
-    };
+    }
+}
+
+fn options(args: &ControllerArgs, clock: &Clock) -> Options {
+    let mut options = Options::new(clock.clone());
+    options.mode = mode(args.mode);
     options.approve = args.approve;
     options.adopt = !args.no_adoption;
     options.allow_mass_removal = args.allow_mass_removal;
@@ -113,7 +118,7 @@ fn made_up_identity(clock: &Clock) -> String {
     format!("{}-{}-{started}", host.trim(), std::process::id())
 }
 
-fn end_on_signal(shutdown: &CancellationToken) -> io::Result<()> {
+pub(super) fn end_on_signal(shutdown: &CancellationToken) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let shutdown = shutdown.clone();

@@ -17,7 +17,8 @@ use berth_pools::{
 };
 use berth_site::{IntOrString, Pool, Resolution, Resolver, check};
 
-use self::report::{ChangeReport, DiffReport, NodeReport, PoolReport};
+pub(super) use self::report::{ChangeReport, list, table};
+use self::report::{DiffReport, NodeReport, PoolReport};
 use crate::{
     args::DiffArgs,
     database::{self, IfMissing},
@@ -186,7 +187,7 @@ fn pool(
             .map_or_else(MachineConfigSpec::default, |it| it.spec.clone())
     };
     let (before_spec, after_spec) = (spec(&before), spec(&after));
-    // What a pool that comes or goes consists of is no change of any machine: machines change when they move there.
+    // What a pool that comes or goes consists of is not a change of any machine: machines change when they move there.
     let exists_twice = old.is_some() && new.is_some();
     let found = if exists_twice {
         let diff =
@@ -246,7 +247,7 @@ fn settings(old: &Pool, new: &Pool) -> Vec<ChangeReport> {
         .collect()
 }
 
-fn change_report(change: &Change) -> ChangeReport {
+pub(super) fn change_report(change: &Change) -> ChangeReport {
     let (kind, name) = match &change.item {
         ChangedItem::OsImage { .. } => ("os-image", "osImageURL".to_owned()),
         ChangedItem::ExtensionsImage { .. } => ("extensions-image", "baseOSExtensionsContainerImage".to_owned()),

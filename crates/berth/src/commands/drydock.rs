@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json as object};
 
 use crate::{
     args::{
-        DesignValidateArgs, DrydockArgs, DrydockCommand, DrydockDesign, DrydockNode, DrydockTask,
-        DrydockTaskCreateArgs, KeystoneArgs, Output, PromenadeArgs, PromenadeCommand, PromenadeNodeLabels, ServerArgs,
+        AirshipServerArgs, DesignValidateArgs, DrydockArgs, DrydockCommand, DrydockDesign, DrydockNode, DrydockTask,
+        DrydockTaskCreateArgs, DrydockTaskShowArgs, Output, PromenadeArgs, PromenadeCommand, PromenadeNodeLabels,
     },
     database,
     exit::Exit,
@@ -20,14 +20,17 @@ use crate::{
     workflow::json,
 };
 
+/// Seconds between two looks at a task, as in Drydock.
+const POLL_INTERVAL: u32 = 15;
+
 /// Runs `berth drydock`.
 pub(crate) fn run(args: DrydockArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let client = Client::new(args.server, args.keystone)?;
+    let client = Client::new(args.server)?;
     match args.command {
         DrydockCommand::Task(args) => match args.command {
             DrydockTask::Create(args) => client.create_task(&args, printer),
             DrydockTask::List(_) => client.show(&["tasks"], printer),
-            DrydockTask::Show(args) => client.show(&["tasks", &args.task_id], printer),
+            DrydockTask::Show(args) => client.show_task(&args, printer),
             DrydockTask::Resume(args) => {
                 let path = ["actions", &args.task_id, "control", "unpause"];
                 let request = client.server.request(Method::POST, &path, &[]);
@@ -53,7 +56,7 @@ pub(crate) fn run(args: DrydockArgs, printer: &mut Printer<'_>) -> Result<Exit, 
 
 /// Runs `berth promenade`.
 pub(crate) fn run_promenade(args: PromenadeArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let client = Client::new(args.server, args.keystone)?;
+    let client = Client::new(args.server)?;
     match args.command {
         PromenadeCommand::ValidateDesign(args) => client.validate(&args, printer),
         PromenadeCommand::NodeLabels(args) => match args.command {
@@ -82,13 +85,9 @@ struct Client {
 }
 
 impl Client {
-    fn new(server: ServerArgs, keystone: KeystoneArgs) -> Result<Self, Failure> {
-        let credentials = ServerArgs {
-            token: server.token.or(keystone.os_auth_token),
-            ..server
-        };
+    fn new(server: AirshipServerArgs) -> Result<Self, Failure> {
         Ok(Self {
-            server: Server::required(&credentials)?,
+            server: Server::required(&server.credentials())?,
         })
     }
 
@@ -141,18 +140,41 @@ impl Client {
             let filter = is_filtered.then_some(filter);
             let body = object!({"action": args.action, "design_ref": design_ref, "node_filter": filter});
             let request = json(self.server.request(Method::POST, &["tasks"], &[]), &body);
-            let mut task: Value = self.server.ask::<Value>(Family::Shipyard, request).await?.into_read();
-            while args.block && is_open(&task) {
-                tokio::time::sleep(Duration::from_secs(args.poll_interval.into())).await;
-                let id = task["task_id"].as_str().unwrap_or_default().to_owned();
-                let request = self.server.request(Method::GET, &["tasks", &id], &[]);
-                task = self.server.ask::<Value>(Family::Shipyard, request).await?.into_read();
+            let task = self.server.ask::<Value>(Family::Shipyard, request).await?.into_read();
+            if args.block {
+                self.settled(task, args.poll_interval).await
+            } else {
+                Ok(task)
             }
-            Ok::<_, Failure>(task)
         })?;
-        printer.data(&format!("{task:#}\n"))?;
-        let failed = args.block && task["result"]["status"] != "success";
-        Ok(if failed { Exit::No } else { Exit::Done })
+        print_task(&task, args.block, printer)
+    }
+
+    fn show_task(&self, args: &DrydockTaskShowArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+        let task = database::wait(async {
+            let task = self.task(&args.task_id).await?;
+            if args.block {
+                self.settled(task, POLL_INTERVAL).await
+            } else {
+                Ok(task)
+            }
+        })?;
+        print_task(&task, args.block, printer)
+    }
+
+    async fn task(&self, id: &str) -> Result<Value, Failure> {
+        let request = self.server.request(Method::GET, &["tasks", id], &[]);
+        let task = self.server.ask::<Value>(Family::Shipyard, request).await?;
+        Ok(task.into_read())
+    }
+
+    /// A task once it has ended or waits for a person.
+    async fn settled(&self, mut task: Value, poll_interval: u32) -> Result<Value, Failure> {
+        while is_open(&task) {
+            tokio::time::sleep(Duration::from_secs(poll_interval.into())).await;
+            task = self.task(task["task_id"].as_str().unwrap_or_default()).await?;
+        }
+        Ok(task)
     }
 
     fn nodes(&self, output: Output, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
@@ -187,6 +209,13 @@ impl Client {
         printer.data(&format!("{shown:#}\n"))?;
         Ok(exit)
     }
+}
+
+/// Prints a task. Whoever waited for it also wants to know whether it succeeded.
+fn print_task(task: &Value, waited: bool, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    printer.data(&format!("{task:#}\n"))?;
+    let failed = waited && task["result"]["status"] != "success";
+    Ok(if failed { Exit::No } else { Exit::Done })
 }
 
 /// Whether a task goes on by itself.

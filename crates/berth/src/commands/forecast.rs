@@ -2,55 +2,29 @@
 
 use std::{fmt::Write as _, io::Read, time::Duration};
 
-use berth_decide::{LabelPolicy, Strategy};
-use berth_pools::{Forecast, ForecastInput, NodeKind, forecast, format_duration, svg};
-use berth_site::Resolver;
+use berth_pools::{Forecast, NodeKind, forecast, format_duration, svg};
 use serde::Serialize;
 
 use crate::{
     args::ForecastArgs,
     exit::Exit,
     failure::Failure,
-    files, findings,
+    files,
     output::{Printer, Report, Table, counted},
-    rendering, rollouts,
-    site::{Loaded, stdin_once},
+    rollouts,
 };
 
 /// Runs the command.
 pub(crate) fn run(args: &ForecastArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    stdin_once(&args.files.paths, Some(&args.nodes))?;
-    let mut loaded = Loaded::read(&args.files.paths, stdin)?;
-    let live = loaded.observe_states(&args.nodes, stdin, printer)?;
-    loaded.site.observed = live.nodes;
-    let options = rendering::options(args.os_image_url.as_deref());
-    let configs = rendering::render_pools(&loaded.site, None, &options)?;
-    let flavour = args.flavour.of(&loaded.site);
-    let resolver = Resolver::new(&loaded.site, flavour);
-    let resolutions = resolver.resolve_all();
-    let labels = berth_decide::plan(&resolver, &resolutions, Strategy::Owned, &LabelPolicy::default());
-
-    let pools = rollouts::changing_pools(&configs, &loaded, &labels, live.states);
-    let minutes = |count: u32| Duration::from_secs(u64::from(count) * 60);
-    let forecast = forecast(&ForecastInput {
-        pools,
-        reboot: minutes(args.reboot_minutes),
-        drain: minutes(args.drain_minutes),
-        window: args.window,
-    });
-    if let Some(path) = &args.svg {
-        files::write_whole(path, &svg(&forecast))?;
-    }
-    printer.report(args.output.format, &ForecastReport(&forecast))?;
-
-    rendering::show_warnings(printer, &configs)?;
-    // What nodes have is compared with these names.
-    rendering::show_name_notes(printer, &loaded.site, flavour, &configs)?;
-    let mut diagnostics = berth_site::check(&loaded.sources, &resolver, &resolutions);
-    diagnostics.extend_from_slice(&loaded.diagnostics);
-    let exit = findings::show_errors(printer, &loaded.sources, diagnostics)?;
-    let fits = forecast.fits_window != Some(false);
-    Ok(if fits { exit } else { exit.max(Exit::No) })
+    let change = &args.change;
+    rollouts::change(change, stdin, printer, |input, printer| {
+        let forecast = forecast(input);
+        if let Some(path) = &change.svg {
+            files::write_whole(path, &svg(&forecast))?;
+        }
+        printer.report(change.output.format, &ForecastReport(&forecast))?;
+        Ok(forecast.fits_window)
+    })
 }
 
 #[derive(Serialize)]

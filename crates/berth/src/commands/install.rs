@@ -116,6 +116,8 @@ fn options(
             .or_else(|| foreign.then_some(Flavour::Openshift)),
         pool_definitions: !foreign,
         database_secret: args.database_secret.clone(),
+        daemon: !args.no_daemon,
+        drift: args.drift.as_str(),
     })
 }
 

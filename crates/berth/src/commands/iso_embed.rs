@@ -132,7 +132,7 @@ fn read(path: &Path, stdin: &mut dyn Read) -> Result<(String, Vec<u8>), Failure>
 /// Shows what is wrong with the config, and says whether a machine would take it.
 fn check(name: &str, config: &[u8], printer: &mut Printer<'_>) -> Result<bool, Failure> {
     let json: Value = serde_json::from_slice(config).map_err(|error| Failure::Argument {
-        message: format!("`{name}` is no Ignition config: it is not JSON: {error}"),
+        message: format!("`{name}` is not an Ignition config: it is not JSON: {error}"),
         hint: None,
     })?;
     let parsed = parse(&json);

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &IsoShowArgs, printer: &mut Printer<'_>) -> Result<Exit,
         Some(Ok(text)) => Some(text.to_owned()),
         Some(Err(error)) => {
             return Err(Failure::Unusable(format!(
-                "the config in `{shown}` is no text: {error}"
+                "the config in `{shown}` is not text: {error}"
             )));
         }
     };

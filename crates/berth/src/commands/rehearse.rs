@@ -2,12 +2,11 @@
 
 use std::{fmt::Write as _, fs, io::Read, time::Duration};
 
-use berth_decide::{LabelPolicy, Strategy};
 use berth_pools::{
     Consequences, Ending, ForecastInput, OutageKind, Rehearsal, Script, compare, format_duration, rehearsal_svg,
     rehearse,
 };
-use berth_site::{Resolver, close_matches};
+use berth_site::close_matches;
 use serde::Serialize;
 
 use super::forecast::at;
@@ -15,10 +14,9 @@ use crate::{
     args::RehearseArgs,
     exit::Exit,
     failure::Failure,
-    files, findings,
+    files,
     output::{Printer, Report, Table, counted},
-    rendering, rollouts,
-    site::{Loaded, stdin_once},
+    rollouts,
 };
 
 /// So many names are spelled out in a sentence; the rest is counted.
@@ -26,46 +24,24 @@ const NAMES_IN_A_SENTENCE: usize = 5;
 
 /// Runs the command.
 pub(crate) fn run(args: &RehearseArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    stdin_once(&args.files.paths, Some(&args.nodes))?;
     let script = script(args)?;
-    let mut loaded = Loaded::read(&args.files.paths, stdin)?;
-    let live = loaded.observe_states(&args.nodes, stdin, printer)?;
-    loaded.site.observed = live.nodes;
-    let options = rendering::options(args.os_image_url.as_deref());
-    let configs = rendering::render_pools(&loaded.site, None, &options)?;
-    let flavour = args.flavour.of(&loaded.site);
-    let resolver = Resolver::new(&loaded.site, flavour);
-    let resolutions = resolver.resolve_all();
-    let labels = berth_decide::plan(&resolver, &resolutions, Strategy::Owned, &LabelPolicy::default());
-
-    let minutes = |count: u32| Duration::from_secs(u64::from(count) * 60);
-    let input = ForecastInput {
-        pools: rollouts::changing_pools(&configs, &loaded, &labels, live.states),
-        reboot: minutes(args.reboot_minutes),
-        drain: minutes(args.drain_minutes),
-        window: args.window,
-    };
-    check_names(&script, &input)?;
-    let rehearsal = rehearse(&input, &script);
-    let consequences = (!script.events.is_empty()).then(|| compare(&rehearse(&input, &Script::default()), &rehearsal));
-    if let Some(path) = &args.svg {
-        files::write_whole(path, &rehearsal_svg(&rehearsal))?;
-    }
-    let report = RehearsalReport {
-        rehearsal: &rehearsal,
-        consequences,
-        journal: args.journal,
-    };
-    printer.report(args.output.format, &report)?;
-
-    rendering::show_warnings(printer, &configs)?;
-    // What nodes have is compared with these names.
-    rendering::show_name_notes(printer, &loaded.site, flavour, &configs)?;
-    let mut diagnostics = berth_site::check(&loaded.sources, &resolver, &resolutions);
-    diagnostics.extend_from_slice(&loaded.diagnostics);
-    let exit = findings::show_errors(printer, &loaded.sources, diagnostics)?;
-    let fits = rehearsal.fits_window != Some(false);
-    Ok(if fits { exit } else { exit.max(Exit::No) })
+    let change = &args.change;
+    rollouts::change(change, stdin, printer, |input, printer| {
+        check_names(&script, input)?;
+        let rehearsal = rehearse(input, &script);
+        let consequences =
+            (!script.events.is_empty()).then(|| compare(&rehearse(input, &Script::default()), &rehearsal));
+        if let Some(path) = &change.svg {
+            files::write_whole(path, &rehearsal_svg(&rehearsal))?;
+        }
+        let report = RehearsalReport {
+            rehearsal: &rehearsal,
+            consequences,
+            journal: args.journal,
+        };
+        printer.report(change.output.format, &report)?;
+        Ok(rehearsal.fits_window)
+    })
 }
 
 fn script(args: &RehearseArgs) -> Result<Script, Failure> {

@@ -21,7 +21,7 @@ use crate::{
 /// How a selector given as argument appears in findings.
 const ARGUMENT_NAME: &str = "<selector>";
 
-/// Findings that a bare selector always causes: it is no document.
+/// Findings that a bare selector always causes: it is not a document.
 const EXPECTED: [&str; 2] = ["unknown-envelope", "missing-name"];
 
 /// Runs the command.
@@ -92,7 +92,7 @@ fn choices(texts: &[String]) -> Result<BTreeMap<LabelKey, LabelValue>, Failure> 
         .iter()
         .map(|text| match text.parse::<Label>() {
             Ok(label) => Ok((label.key, label.value)),
-            Err(error) => Err(argument(format!("`--choose {text}` is no label: {error}"))),
+            Err(error) => Err(argument(format!("`--choose {text}` is not a label: {error}"))),
         })
         .collect()
 }
@@ -126,7 +126,7 @@ fn selector_of(document: &Document) -> Result<Option<LabelSelector>, Failure> {
     serde_json::from_value(node.to_json())
         .map(Some)
         .map_err(|error| Failure::Argument {
-            message: format!("this is no label selector: {error}"),
+            message: format!("this is not a label selector: {error}"),
             hint: Some("the fields are `matchLabels` and `matchExpressions`".to_owned()),
         })
 }

@@ -22,11 +22,14 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    controller::webhook,
+    controller::{
+        documents::{self, Documents},
+        webhook,
+    },
     ignition_server::{self, Ready, stop_signal},
 };
 use crate::{
-    args::{DeploymentConfigurationName, RelabellingArgs, ServeArgs, StrategyName},
+    args::{DeploymentConfigurationName, FlavourArg, RelabellingArgs, ServeArgs, StrategyName},
     database::{self, IfMissing},
     exit::Exit,
     failure::Failure,
@@ -69,6 +72,7 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     };
     printer.flush()?;
     ignition_server::start_log(options);
+    let revisions = repository.as_ref().map(|(repository, _)| Arc::clone(repository));
     let api = match api.zip(repository) {
         None => None,
         Some(((listen, address, way), (repository, database))) => {
@@ -107,13 +111,13 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
             })
         }
     };
-    let reviews = runtime.block_on(reviews(args))?;
+    let reviews = runtime.block_on(reviews(args, revisions))?;
     runtime.block_on(serve(api, ignition, reviews))?;
     Ok(Exit::Done)
 }
 
-/// The admission webhook, listening.
-async fn reviews(args: &ServeArgs) -> Result<Option<Server>, Failure> {
+/// The admission webhook, listening. Whose kubelets join is what documents say that are served here, unless it was typed.
+async fn reviews(args: &ServeArgs, revisions: Option<Arc<Repository>>) -> Result<Option<Server>, Failure> {
     let (Some(address), Some(certificate), Some(key)) =
         (args.admission_listen, &args.admission_cert, &args.admission_key)
     else {
@@ -124,15 +128,28 @@ async fn reviews(args: &ServeArgs) -> Result<Option<Server>, Failure> {
         args.ignition.cluster_context.as_deref(),
     )
     .await?;
-    let flavour = args.ignition.flavour.typed().unwrap_or_default();
+    let options = &args.ignition;
+    let documents = match revisions {
+        _ if !options.paths.is_empty() => Some(documents::of_folder(&options.paths, options.flavour)?),
+        Some(revisions) => Some(documents::of_repository(Arc::default(), revisions, options.flavour)),
+        None => None,
+    };
     let tls = TlsOptions {
         client_ca: args.admission_client_ca.clone(),
         ..TlsOptions::new(address, certificate, key)
     };
-    let (reviewer, watching) = Webhook::new(&client, move || flavour);
-    let server = webhook(reviewer, tls, &args.ignition.limits).await?;
+    let (reviewer, watching) = Webhook::new(&client, flavour_of(documents, options.flavour));
+    let server = webhook(reviewer, tls, &options.limits).await?;
     vital::spawn("webhook watches", watching);
     Ok(Some(server))
+}
+
+/// Whose rules hold: what was typed, else what the documents say now.
+fn flavour_of(documents: Option<Documents>, typed: FlavourArg) -> impl Fn() -> Flavour {
+    move || match &documents {
+        Some(documents) => typed.of(&documents.borrow()),
+        None => typed.or_upstream(),
+    }
 }
 
 /// With TLS wherever there is a certificate. Without one nobody else may see the traffic, unless somebody says so.
@@ -384,6 +401,8 @@ pub(super) fn ids() -> IdSource {
 
 #[cfg(test)]
 mod tests {
+    use berth_documents::DocumentSet;
+
     use super::*;
 
     #[test]
@@ -399,6 +418,25 @@ mod tests {
             assert!(way(address, &[]).is_err());
             assert!(way(address, &none).is_err());
         }
+    }
+
+    #[test]
+    fn reviews_follow_the_flavour_of_the_documents() {
+        let site = |flavour: &str| {
+            let mut set = DocumentSet::default();
+            let region = format!(
+                "schema: drydock/Region/v1\nmetadata: {{schema: metadata/Document/v1, name: r, labels: {{berth.dev/flavour: \
+                 {flavour}}}}}\ndata: {{}}\n"
+            );
+            set.add_text("region.yaml", region);
+            Arc::new(crate::site::Loaded::new(set).site)
+        };
+        let (changes, documents) = watch::channel(site("openshift"));
+        let flavour = flavour_of(Some(documents), FlavourArg::default());
+        assert_eq!(flavour(), Flavour::Openshift);
+        changes.send_replace(site("upstream"));
+        assert_eq!(flavour(), Flavour::Upstream);
+        assert_eq!(flavour_of(None, FlavourArg::default())(), Flavour::Upstream);
     }
 
     #[test]

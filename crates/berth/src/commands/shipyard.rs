@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use self::item::Item;
 use crate::{
     args::{
-        ServerArgs, ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,
+        ShipyardArgs, ShipyardCommand, ShipyardCommit, ShipyardCreate, ShipyardCreateActionArgs,
         ShipyardCreateConfigdocsArgs, ShipyardFormat, ShipyardGet, ShipyardHelpArgs,
     },
     database, documents,
@@ -33,12 +33,8 @@ pub(crate) fn run(args: ShipyardArgs, stdin: &mut dyn Read, printer: &mut Printe
     if let ShipyardCommand::Help(topic) = &args.command {
         return help(topic, printer);
     }
-    let credentials = ServerArgs {
-        token: args.server.token.or(args.keystone.os_auth_token),
-        ..args.server
-    };
     let shipyard = Shipyard {
-        server: Server::required(&credentials)?,
+        server: Server::required(&args.server.credentials())?,
         marker: args.context_marker,
         verbosity: args.verbosity.to_string(),
         format: args.output_format,

@@ -1,7 +1,10 @@
 //! `berth status`: pools, berths, drift and conflicts of a cluster.
 
-use berth_cluster::summary;
-use berth_decide::{BerthSummary, Summary};
+use berth_cluster::{
+    doctor::{NO_DAEMON, few_names},
+    summary,
+};
+use berth_decide::{BerthSummary, PoolSummary, Summary};
 use serde::Serialize;
 
 use crate::{
@@ -25,6 +28,15 @@ pub(crate) fn run(args: &StatusArgs, printer: &mut Printer<'_>) -> Result<Exit, 
     let drifted = summary.berths.iter().any(BerthSummary::has_drifted);
     printer.report(args.output.format, &StatusReport(summary))?;
     Ok(if drifted { Exit::No } else { Exit::Done })
+}
+
+/// Nodes that nobody changes, although their pool has a config for them.
+fn no_daemon(pool: &PoolSummary) -> Option<String> {
+    let nodes = few_names(&pool.silent)?;
+    Some(format!(
+        "{}: no node daemon answers on {nodes}, so nothing changes there; {NO_DAEMON}",
+        pool.name
+    ))
 }
 
 #[derive(Debug, Serialize)]
@@ -55,6 +67,11 @@ impl Report for StatusReport {
         let mut text = format!("{pools}\n{berths}");
         if !messages.is_empty() {
             text.extend(["\n", &messages]);
+        }
+        for pool in &self.0.pools {
+            if let Some(words) = no_daemon(pool) {
+                text.extend(["\n", &words, "\n"]);
+            }
         }
         if !self.0.without_berth.is_empty() {
             text.extend(["\nwithout a Berth: ", &self.0.without_berth.join(", "), "\n"]);

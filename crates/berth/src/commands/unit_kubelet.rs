@@ -204,7 +204,7 @@ impl UnitReport {
             let flag = kubelet.flags().get(label.flag);
             self.unresolved
                 .extend(flag.into_iter().flat_map(|flag| flag.unresolved.iter().cloned()));
-            // A variable that stands for whole labels is no label.
+            // A variable that stands for whole labels is not a label.
             if !label.open || Label::parse_parts(&label.key, "").is_ok() {
                 self.node_labels.insert(label.key, label.value);
             }

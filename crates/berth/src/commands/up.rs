@@ -1,6 +1,8 @@
 //! `berth up`: everything in one process, on simulated machines.
 
 mod comparison;
+mod daemons;
+mod following;
 mod run;
 mod scenario;
 mod services;
@@ -55,15 +57,19 @@ pub(crate) fn run(
     if world::add_pool_if_none(&Loaded::new(set.clone()), &mut set) {
         printer.note("the site describes no pool, so its machines boot in the pool worker")?;
     }
-    let names = world::machine_names(
-        &Loaded::new(set.clone()),
-        args.machines.map(NonZeroUsize::get),
-        &mut set,
-    );
+    let loaded = Loaded::new(set.clone());
+    let names = world::machine_names(&loaded, args.machines.map(NonZeroUsize::get), &mut set);
     if names.is_empty() && scenario.is_none() {
+        let (message, command) = if loaded.site.nodes.is_empty() && loaded.site.berths.is_empty() {
+            ("the site describes no machines", "lint")
+        } else {
+            ("no machine of the site has a pool, so none can boot", "resolve")
+        };
         return Err(Failure::Argument {
-            message: "no machine of the site has a pool, so that none can boot".to_owned(),
-            hint: Some("`berth resolve` says why; `--machines N` adds machines of the pool worker".to_owned()),
+            message: message.to_owned(),
+            hint: Some(format!(
+                "`berth {command}` shows what is wrong; `--machines N` adds machines of the pool worker"
+            )),
         });
     }
     runtime.block_on(async {

@@ -78,7 +78,7 @@ fn from_site(args: &ZtpArgs, loaded: &Loaded, printer: &mut Printer<'_>) -> Resu
         image_set: args.image_set.clone(),
         release_image: args.release_image.clone(),
         hub_release: args.hub_release,
-        ssh_public_key: args.ssh_key.clone(),
+        ssh_public_key: args.ssh_key.as_deref().map(|key| key.trim().to_owned()),
     };
     let ingress: Vec<Value> = loaded
         .site

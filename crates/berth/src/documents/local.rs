@@ -174,7 +174,12 @@ fn one_version(text: &str) -> Result<Version, Failure> {
 
 fn two_versions(text: &str) -> Result<(Version, Version), Failure> {
     let version = |name: &str| {
-        let wrong = |()| bad_request("Invalid version detected", &format!("{name} is no version; {VERSIONS}"));
+        let wrong = |()| {
+            bad_request(
+                "Invalid version detected",
+                &format!("{name} is not a version; {VERSIONS}"),
+            )
+        };
         name.parse().map_err(wrong)
     };
     match text.split(',').map(str::trim).collect::<Vec<_>>().as_slice() {

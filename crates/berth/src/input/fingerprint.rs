@@ -48,7 +48,7 @@ fn look(path: &Path, entries: &mut Vec<Entry>, folders: &mut BTreeSet<PathBuf>) 
             )
         }),
     });
-    // A link that leads back up must not be followed for ever.
+    // A link that leads back up must not be followed forever.
     if !is_folder || !fs::canonicalize(path).is_ok_and(|real| folders.insert(real)) {
         return;
     }

@@ -37,7 +37,7 @@ pub(crate) enum Ended {
 /// Tells every node's outcome as it comes, until the action is over.
 ///
 /// A server that restarts is waited for: its actions go on, and so does this. An action that is paused is waited for where
-/// somebody sits at a terminal and can let it go on; a script would wait for ever.
+/// somebody sits at a terminal and can let it go on; a script would wait forever.
 pub(crate) async fn follow(workflow: &Workflow, id: &str, printer: &mut Printer<'_>) -> Result<Ended, Failure> {
     let watching = watch(workflow, id, printer);
     tokio::select! {

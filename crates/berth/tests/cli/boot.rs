@@ -359,7 +359,7 @@ fn nothing_is_made_from_documents_with_mistakes() {
     }
 }
 
-/// What is applied yesterday is no reason to keep a label today, and what is made twice is the same.
+/// What is applied yesterday is not a reason to keep a label today, and what is made twice is the same.
 #[test]
 fn machine_configs_in_the_site_change_nothing_and_lint_clean() {
     let folder = Folder::new();

@@ -261,6 +261,7 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
     webhook::kubelets_are_judged_without_policies(&cluster);
     runtime.block_on(cluster.plane.allow_bootstrap(false)).unwrap();
     full::pools_are_rolled_out_and_requests_are_approved(&cluster);
+    full::a_daemon_writes_its_own_node_and_no_other(&cluster);
 
     // Gone, and the Nodes are as they were. No finalizer holds anything up.
     let nodes = cluster.get("nodes").unwrap();
@@ -299,6 +300,9 @@ fn an_installation_works_with_exactly_its_rights_and_goes_without_a_trace() {
         "clusterrole berth-controller",
         "validatingadmissionpolicy berth-pool-claims",
         "deployment berth-controller --namespace berth-system",
+        "daemonset berth-daemon --namespace berth-system",
+        "clusterrole berth-daemon",
+        "validatingadmissionpolicy berth-daemon-own-node",
     ] {
         assert_eq!(cluster.get(gone), None, "{gone}");
     }

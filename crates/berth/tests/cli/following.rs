@@ -36,7 +36,7 @@ fn refusal(status: &'static str, reason: &str) -> (&'static str, Value) {
     (status, refusal)
 }
 
-/// Answers questions about the action one after the other, the last answer for ever; streams end as soon as they have begun.
+/// Answers questions about the action one after the other, the last answer forever; streams end as soon as they have begun.
 fn serve(answers: Vec<(&'static str, Value)>) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

@@ -111,7 +111,11 @@ fn standard_input_is_a_config_too() {
             stdin.as_bytes(),
         )
     };
-    refused(2, &run("no json"), "`<stdin>` is no Ignition config: it is not JSON");
+    refused(
+        2,
+        &run("no json"),
+        "`<stdin>` is not an Ignition config: it is not JSON",
+    );
     done(run(CONFIG));
     assert_eq!(done(folder.line("iso show n.iso")).stdout, CONFIG);
 }
@@ -167,7 +171,7 @@ fn what_is_no_live_image_is_refused() {
     for (name, exit, says) in [
         ("live.iso", 1, "cannot use `live.iso`: the image has no embed area"),
         ("cut.iso", 2, "cannot use `cut.iso`: the image is cut off"),
-        ("text.iso", 2, "cannot use `text.iso`: it is no ISO 9660 image"),
+        ("text.iso", 2, "cannot use `text.iso`: it is not an ISO 9660 image"),
         ("none.iso", 2, "cannot read `none.iso`"),
         (".", 2, "`.` is a folder, not an image"),
     ] {
@@ -219,12 +223,12 @@ fn nothing_that_exists_is_overwritten() {
     refused(
         2,
         &folder.line(embed),
-        "`live.iso.berth-backup` is in the way: it is no backup",
+        "`live.iso.berth-backup` is in the way: it is not a backup",
     );
     refused(
         2,
         &folder.line("iso restore live.iso"),
-        "it is no backup of an embed area",
+        "it is not a backup of an embed area",
     );
     assert_eq!(bytes(&folder, "live.iso.berth-backup"), b"letters");
 

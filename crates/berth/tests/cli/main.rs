@@ -29,6 +29,8 @@ mod iso;
 mod judge;
 #[cfg(test)]
 mod keystone;
+#[cfg(test)]
+mod kubelet_configs;
 // Images as the tests of berth-iso make them.
 #[cfg(test)]
 #[path = "../../../berth-iso/tests/it/image.rs"]

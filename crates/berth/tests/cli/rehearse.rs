@@ -104,7 +104,7 @@ fn what_is_wrong_is_said() {
     let rehearse = |more: &str| folder.line(&format!("rehearse -f pool.yaml --nodes nodes.json {more}"));
     for (more, words) in [
         ("--fail nobody", "node `nobody` does not exist"),
-        ("--fail n0001=gone", "\"gone\" is no mishap"),
+        ("--fail n0001=gone", "\"gone\" is not a mishap"),
         (
             "--scenario bad.txt",
             "bad.txt: line 2: \"explode n0002\" is not understood",

@@ -233,3 +233,37 @@ fn an_unknown_pool_is_exit_2() {
     assert_eq!((outcome.exit, outcome.stdout.as_str()), (2, ""), "{outcome}");
     assert!(outcome.stderr.contains("did you mean `infra`?"), "{outcome}");
 }
+
+/// A cluster without node daemons: what its pools wanted is what its nodes run, or a reboot is counted.
+#[test]
+fn nodes_that_no_daemon_reported_take_part() {
+    let folder = Folder::new();
+    folder.write(
+        "site.yaml",
+        "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfigPool\nmetadata: {name: worker}\n\
+         spec:\n  nodeSelector: {matchLabels: {node-role.kubernetes.io/worker: ''}}\n  \
+         machineConfigSelector: {matchLabels: {machineconfiguration.openshift.io/role: worker}}\n---\n\
+         apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\n\
+         metadata: {name: 00-worker, labels: {machineconfiguration.openshift.io/role: worker}}\n\
+         spec: {config: {ignition: {version: 3.4.0}}}\n",
+    );
+    let node = |name: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: {{node-role.kubernetes.io/worker: ''}}}}\n"
+        )
+    };
+    folder.write("nodes.yaml", node("w1") + &node("w2"));
+    for command in ["forecast", "rehearse"] {
+        let outcome = folder.line(&format!("{command} -f site.yaml --nodes nodes.yaml"));
+        assert_eq!(outcome.exit, 0, "{outcome}");
+        let assumed = "no node daemon has reported what 2 nodes run; each is counted with one reboot";
+        assert!(outcome.stderr.contains(assumed), "{outcome}");
+    }
+    let forecast = folder.line("forecast -f site.yaml --nodes nodes.yaml -o json").json();
+    let pool = &forecast["pools"][0];
+    assert_eq!(
+        (&pool["reboots_with"], &pool["left"]),
+        (&json!(2), &json!([])),
+        "{forecast}"
+    );
+}

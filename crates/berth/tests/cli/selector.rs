@@ -105,8 +105,8 @@ fn people_get_a_table_and_the_error_beside_it() {
 fn what_is_no_selector_is_exit_2() {
     for (selector, part) in [
         ("{matchLables: {a: b}}", "`matchLables`"),
-        ("[a]", "no label selector"),
-        ("{matchLabels: {a: 1}}", "no label selector"),
+        ("[a]", "not a label selector"),
+        ("{matchLabels: {a: 1}}", "not a label selector"),
         ("{matchLabels: ", "<selector>"),
         ("", "0 documents"),
         ("a: 1\n---\nb: 2", "2 documents"),

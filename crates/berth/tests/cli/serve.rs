@@ -165,7 +165,7 @@ fn refusals_say_what_is_wrong() {
     let taken = taken.local_addr().unwrap().to_string();
     folder.write(
         "text.db",
-        b"this is no database, and it is long enough to be looked at as one",
+        b"this is not a database, and it is long enough to be looked at as one",
     );
     let text_file = folder.path().join("text.db").display().to_string();
     let text = format!("sqlite:{text_file}");

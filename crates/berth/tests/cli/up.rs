@@ -75,6 +75,20 @@ fn anywhere_with_and_without_berth() {
     );
 }
 
+/// The real node daemons find what Ignition wrote, and have nothing to change.
+#[test]
+fn full_mode_costs_no_further_boot() {
+    let folder = Folder::new();
+    let outcome = folder.line("up --once --mode full --speed 300");
+    assert_eq!(outcome.exit, 0, "{outcome}");
+    assert!(
+        outcome
+            .stdout
+            .contains("All 13 machines are in their places with all their labels, after 13 boots"),
+        "{outcome}"
+    );
+}
+
 /// How many reboots are saved is what `plan` says that a later move would cost.
 #[test]
 fn a_reboot_is_saved_where_a_later_move_would_cost_one() {
@@ -122,6 +136,12 @@ fn what_keeps_it_from_starting_is_said() {
     let port = taken.local_addr().unwrap().port();
     let folder = Folder::new();
     folder.write("empty.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n");
+    folder.write(
+        "lost.yaml",
+        "apiVersion: berth.dev/v1alpha1\nkind: Berth\nmetadata: {name: n1}\nspec: {pool: nowhere}\n---\n\
+         apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfigPool\nmetadata: {name: edge}\n\
+         spec: {nodeSelector: {matchLabels: {edge: \"\"}}, machineConfigSelector: {matchLabels: {role: edge}}}\n",
+    );
     for (line, words) in [
         (
             format!("up --once --port {port}"),
@@ -131,10 +151,8 @@ fn what_keeps_it_from_starting_is_said() {
             "up --once --data-dir /proc/berth".to_owned(),
             "cannot keep the cluster in `/proc/berth`",
         ),
-        (
-            "up --once -f empty.yaml".to_owned(),
-            "no machine of the site has a pool",
-        ),
+        ("up --once -f empty.yaml".to_owned(), "the site describes no machines"),
+        ("up --once -f lost.yaml".to_owned(), "no machine of the site has a pool"),
         ("up --scenario nowhere.txt".to_owned(), "nowhere.txt"),
     ] {
         let outcome = folder.line(&line);
@@ -212,14 +230,14 @@ fn scenarios_of_all_kinds() {
         (
             "\nuntil atlngamai01 happy\n",
             2,
-            "line 2: \"happy\" is no condition: use Reserved",
+            "line 2: \"happy\" is not a condition: use Reserved",
         ),
         ("5s dance\n", 2, "line 1: \"dance\" is not understood: use machine"),
         ("9s show\n3s show\n", 2, "line 2: 3s is past already"),
-        ("5x show\n", 2, "line 1: \"5x\" is no time such as 90s"),
+        ("5x show\n", 2, "line 1: \"5x\" is not a time such as 90s"),
         ("machine atlngamai01\n", 2, "there is a machine atlngamai01 already"),
-        ("berth w9 taint:a\n", 2, "\"taint:a\" is no taint"),
-        ("pass soon\n", 2, "\"soon\" is no time"),
+        ("berth w9 taint:a\n", 2, "\"taint:a\" is not a taint"),
+        ("pass soon\n", 2, "\"soon\" is not a time"),
         ("delete-berth w9\n", 2, "line 1: "),
     ] {
         let outcome = play(text, "");

@@ -482,7 +482,7 @@ fn scripts_for_drydock_and_promenade_are_pointed_at_berth() {
     );
     world.done("promenade validate-design");
     let created = world.done(&format!(
-        "drydock task create -a relabel_nodes -n {node} --block --poll-interval=1"
+        "drydock task create -a relabel_nodes -n {node} -b --poll-interval=1"
     ));
     let task: Value = serde_json::from_str(&created.stdout).unwrap();
     assert_eq!(
@@ -492,6 +492,12 @@ fn scripts_for_drydock_and_promenade_are_pointed_at_berth() {
     let id = task["task_id"].as_str().unwrap();
     let shown: Value = serde_json::from_str(&world.done(&format!("drydock task show -t {id}")).stdout).unwrap();
     assert_eq!(shown["task_id"], id);
+    for flags in ["-b", "--block", "--no-block", "--block --no-block"] {
+        assert_eq!(
+            world.done(&format!("drydock task show -t {id} {flags}")).stdout,
+            format!("{shown:#}\n")
+        );
+    }
     let listed: Value = serde_json::from_str(&world.done("drydock task list").stdout).unwrap();
     assert_eq!(listed.as_array().unwrap().len(), 2, "the task and its one subtask");
     let nodes = world.done("drydock node list");

@@ -41,6 +41,8 @@ pub(super) struct BrakeState {
     under_way: HashMap<String, usize>,
     /// What persons asked for lately.
     pub(super) asked: Asked,
+    /// Nodes whose persons have not got yet what they asked for. An attempt that fails is made again, and is no less theirs.
+    pub(super) unfinished: BTreeSet<String>,
     /// Nodes that persons asked for and that are held back as some of many. They are not exempt one by one later.
     among_many: BTreeSet<String>,
 }
@@ -52,6 +54,9 @@ impl BrakeState {
         if planned.asked && planned.held_removals > 0 {
             self.among_many.insert(planned.node.clone());
         } else if planned.asked {
+            if removals > 0 {
+                self.unfinished.insert(planned.node.clone());
+            }
             self.asked.note(&planned.node, removals, now);
         } else if removals > 0 {
             self.under_way.insert(planned.node.clone(), removals);
@@ -60,6 +65,9 @@ impl BrakeState {
 
     /// Takes note of how an attempt ended.
     pub(super) fn ended(&mut self, node: &str, written: bool, now: Instant) {
+        if written {
+            self.unfinished.remove(node);
+        }
         let removals = self.under_way.remove(node).filter(|_| written);
         self.ledger.note(removals.unwrap_or_default(), now);
     }
@@ -123,7 +131,7 @@ impl Ledger {
         self.lately(now);
     }
 
-    fn lately(&mut self, now: Instant) -> usize {
+    pub(super) fn lately(&mut self, now: Instant) -> usize {
         while let Some((at, _)) = self.entries.front()
             && now.duration_since(*at) > LATELY
         {

@@ -75,6 +75,7 @@ impl Engine {
             self.held.remove(name);
             self.witnessed.remove(name.as_str());
             self.own_labels.forget(name);
+            self.brake.unfinished.remove(name);
             if !self.state.nodes.contains_key(name.as_str()) {
                 self.failures.remove(&Key::Node(name.clone()));
             }
@@ -142,7 +143,10 @@ impl Engine {
 
     /// What follows for each of these nodes. Nothing of it is done yet: the brake looks at all of them together.
     fn plan(&mut self, names: &[String], settings: &Settings) -> Vec<Planned> {
-        let planned = self.planned(names, settings, None);
+        let mut planned = self.planned(names, settings, None);
+        for planned in &mut planned {
+            planned.asked |= self.brake.unfinished.contains(&planned.node);
+        }
         self.metrics
             .decisions
             .inc_by(u64::try_from(planned.len()).unwrap_or_default());

@@ -2,6 +2,7 @@
 
 mod brake;
 mod causes;
+mod faster;
 mod life;
 mod memory;
 

@@ -42,6 +42,7 @@ pub(in crate::controller) struct NodeFacts {
     mac_address: Option<Text>,
     pub(in crate::controller) has_kubelet: bool,
     pub(in crate::controller) reports: bool,
+    pub(in crate::controller) ready_since: Option<Timestamp>,
     silent_since: Option<Timestamp>,
 }
 
@@ -65,6 +66,7 @@ impl From<NodeView> for KeptNode {
             mac_address,
             has_kubelet,
             reports,
+            ready_since,
             silent_since,
         } = node;
         let facts = NodeFacts {
@@ -84,6 +86,7 @@ impl From<NodeView> for KeptNode {
             mac_address: optional(mac_address.as_ref()),
             has_kubelet,
             reports,
+            ready_since,
             silent_since,
         };
         Self(Arc::new(Inner {
@@ -118,6 +121,7 @@ impl KeptNode {
             mac_address: plain(self.mac_address.as_ref()),
             has_kubelet: self.has_kubelet,
             reports: self.reports,
+            ready_since: self.ready_since,
             silent_since: self.silent_since,
         }
     }

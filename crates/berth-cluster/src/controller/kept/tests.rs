@@ -170,6 +170,7 @@ proptest! {
             machine_objects: rare[4].then(MachineObject::default).into_iter().collect(),
             has_kubelet: rare[4],
             reports: rare[5],
+            ready_since: rare[4].then(|| at(3)),
             silent_since: rare[5].then(|| at(2)),
             ..NodeView::default()
         };

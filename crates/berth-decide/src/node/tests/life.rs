@@ -90,6 +90,7 @@ fn a_kubelet_that_is_heard_of_is_alive_unless_its_machine_is_taken_away() {
         let mut world = World::occupied();
         world.absence = Absence {
             was_ready: Some(false),
+            ready_since: None,
             pulse: Pulse::Missing,
             machine,
         };
@@ -115,6 +116,22 @@ fn a_place_that_was_reserved_at_once_does_not_bring_the_dead_back() {
     world.delete_node();
     world.settle();
     assert!(world.node.is_none());
+}
+
+/// All within one second, which is all that the API server keeps.
+#[test]
+fn a_node_that_is_deleted_as_soon_as_it_joined_is_no_new_installation() {
+    let mut world = World::occupied();
+    world.approved = Some(world.now);
+    world.absence.ready_since = Some(world.now);
+    world.now += SignedDuration::from_millis(950);
+    world.delete_node();
+    world.settle();
+    assert_eq!(world.has("kubernetes.io/hostname"), Some("w1-host"));
+    assert_eq!(world.settle(), 0);
+    world.kubelet_reports();
+    world.settle();
+    assert_eq!(world.has("kubernetes.io/hostname"), Some("w1-host"));
 }
 
 #[test]

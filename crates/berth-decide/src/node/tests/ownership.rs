@@ -1,4 +1,4 @@
-//! Whose labels are Berth's: what a kubelet writes on its Node is no proof.
+//! Whose labels are Berth's: what a kubelet writes on its Node is not proof.
 
 use std::collections::BTreeSet;
 
@@ -95,13 +95,7 @@ impl World {
     fn interrupted(&mut self) {
         let decision = self.decide();
         if decision.node.is_some() {
-            let mut status = self.status().clone();
-            status.labels = decision.status.labels;
-            status.earlier_labels = decision.status.earlier_labels;
-            status.node_version = decision.status.node_version;
-            status.removed_labels = decision.status.removed_labels;
-            status.retired_labels = decision.status.retired_labels;
-            self.berth.status = Some(status);
+            self.berth.status = Some(noted_ahead(self.berth.status.as_ref(), &decision.status));
         }
     }
 }
@@ -280,5 +274,41 @@ fn a_late_watch_forgets_no_label() {
         world.settle();
         assert_eq!((world.has("b"), world.has("a")), (Some("2"), Some("1")));
         assert_eq!(world.condition("LabelsInSync"), ("True", "InSync"));
+    }
+}
+
+fn relabel(world: &mut World, from: &str, to: &str) {
+    world.unlabel(from);
+    world.label(to, "");
+    world.node.as_mut().unwrap().resource_version.push('p');
+}
+
+/// The Berth says the pool of a moved Node before anything is written to the Node.
+#[test]
+fn a_move_that_is_interrupted_is_finished() {
+    let mut world = World::occupied();
+    relabel(&mut world, INFRA, STORAGE);
+    world.interrupted();
+    assert_eq!(world.status().pool.as_deref(), Some("storage"));
+    assert_eq!(world.condition("PoolAssigned"), ("True", "Followed"));
+    assert_eq!(world.has("tier"), Some("infra"), "the Node is not written yet");
+    // Whoever decides next has seen nothing of it.
+    world.witnessed = None;
+    assert_eq!(world.settle(), 1, "one write to the Node, and nothing is left to say");
+    assert_eq!((world.has("tier"), world.has("disks")), (Some("storage"), Some("many")));
+    assert_eq!((world.has(INFRA), world.has(STORAGE)), (None, Some("")));
+    assert_eq!(world.condition("LabelsInSync"), ("True", "InSync"));
+}
+
+#[test]
+fn whoever_moves_a_node_again_before_berth_writes_to_it_is_heard() {
+    for to in [INFRA, WORKER] {
+        let mut world = World::occupied();
+        relabel(&mut world, INFRA, STORAGE);
+        world.interrupted();
+        relabel(&mut world, STORAGE, to);
+        world.settle();
+        assert_eq!((world.has(to), world.has(STORAGE)), (Some(""), None), "{to}");
+        assert_eq!(world.condition("PoolAssigned").0, "True", "{to}");
     }
 }

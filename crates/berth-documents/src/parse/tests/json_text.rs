@@ -63,7 +63,7 @@ fn mistakes_are_named_where_they_are() {
         ),
         ("{\"a\": [1, 2}", "1:12", "expected a comma or `]` in JSON, found `}`"),
         ("{\"a\": \"x\n", "1:7", "the string is not closed on its line"),
-        ("{\"a\": \"\\q\"]", "1:8", "this is no escape that JSON knows"),
+        ("{\"a\": \"\\q\"]", "1:8", "this is not an escape that JSON knows"),
         ("{\"a\": \"\\ud800\"]", "1:8", "this escape is half of a character"),
         ("{\"a\": \"\\u12\"]", "1:8", "`\\u` needs four hexadecimal digits"),
         (

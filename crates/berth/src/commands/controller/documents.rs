@@ -20,7 +20,7 @@ use crate::{
 pub(in crate::commands) type Documents = watch::Receiver<Arc<Site>>;
 
 /// Follows a folder. Whoever starts a controller looks at it, so mistakes are said at once.
-pub(super) fn of_folder(paths: &[PathBuf], flavour: FlavourArg) -> Result<Documents, Failure> {
+pub(in crate::commands) fn of_folder(paths: &[PathBuf], flavour: FlavourArg) -> Result<Documents, Failure> {
     let mut files = Files::new(paths)?;
     let site = match files.read()? {
         Reading::Version { content, .. } => sound(content, flavour)
@@ -79,7 +79,7 @@ async fn follow(mut source: Declared, flavour: FlavourArg, sender: watch::Sender
 }
 
 /// The site of documents, or what is wrong with them.
-fn sound(documents: SiteDocuments, flavour: FlavourArg) -> Result<Site, Vec<String>> {
+pub(in crate::commands) fn sound(documents: SiteDocuments, flavour: FlavourArg) -> Result<Site, Vec<String>> {
     let SiteDocuments { set, secrets, .. } = documents;
     let loaded = Loaded::new(set);
     let resolver = Resolver::new(&loaded.site, flavour.of(&loaded.site));

@@ -33,14 +33,14 @@ pub(super) struct PoolReport {
 
 /// One thing that differs. The fields are a contract.
 #[derive(Serialize)]
-pub(super) struct ChangeReport {
-    pub(super) kind: &'static str,
-    pub(super) name: String,
-    pub(super) change: ChangeKind,
-    pub(super) actions: Vec<Action>,
+pub(in crate::commands) struct ChangeReport {
+    pub(in crate::commands) kind: &'static str,
+    pub(in crate::commands) name: String,
+    pub(in crate::commands) change: ChangeKind,
+    pub(in crate::commands) actions: Vec<Action>,
     /// Lines for people.
     #[serde(skip)]
-    pub(super) details: String,
+    pub(in crate::commands) details: String,
 }
 
 /// One node. The fields are a contract.
@@ -124,11 +124,7 @@ fn pool_text(pool: &PoolReport) -> String {
     if pool.changes.is_empty() {
         return text;
     }
-    let mut table = Table::new(["CHANGE", "KIND", "NAME", "ACTIONS"]);
-    for change in &pool.changes {
-        table.row([word(change.change), change.kind, &change.name, &list(&change.actions)]);
-    }
-    for line in table.to_string().lines() {
+    for line in table(&pool.changes).to_string().lines() {
         let _ = writeln!(text, "  {line}");
     }
     let _ = writeln!(text, "  all together: {}", list(&pool.actions));
@@ -171,6 +167,15 @@ fn node_text(node: &NodeReport) -> String {
     text
 }
 
+/// Changes with what each needs.
+pub(in crate::commands) fn table(changes: &[ChangeReport]) -> Table {
+    let mut table = Table::new(["CHANGE", "KIND", "NAME", "ACTIONS"]);
+    for change in changes {
+        table.row([word(change.change), change.kind, &change.name, &list(&change.actions)]);
+    }
+    table
+}
+
 fn word(change: ChangeKind) -> &'static str {
     match change {
         ChangeKind::Added => "added",
@@ -179,7 +184,7 @@ fn word(change: ChangeKind) -> &'static str {
     }
 }
 
-fn list(actions: &[Action]) -> String {
+pub(in crate::commands) fn list(actions: &[Action]) -> String {
     let actions: Vec<String> = actions.iter().map(ToString::to_string).collect();
     actions.join(", ")
 }

@@ -86,7 +86,7 @@ impl World {
                 _ = ticks.tick() => {}
                 () = &mut told => break,
             }
-            self.fleet.run(pace.seconds()).await;
+            self.pass(pace.seconds()).await?;
             if !settled && self.is_settled() {
                 settled = true;
                 self.show(args, &mut audience, printer, true)?;

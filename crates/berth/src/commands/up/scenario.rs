@@ -12,6 +12,7 @@ use std::{
 
 use berth_resources::{Berth, LabelRule};
 use berth_sim::{ScenarioError, Statement, perform, statements};
+use berth_units::LABELS_PATH;
 use kube::{Api, api::DeleteParams};
 use serde_json::{Map, Value, json};
 
@@ -34,7 +35,7 @@ const PLAIN: [&str; 4] = [
 const WORDS: &str = "with Berth there are also berth, rule, delete-berth, delete-rule, stop-berth, start-berth, pass, until and \
                      show";
 const CONDITIONS: &str = "use Reserved, Occupied, Vacant, in-sync, reason R, pool P, label K=V, no-label K, annotation K, \
-                          remembers K, ready, new-node or no-berth";
+                          remembers K, served P, boots-with K=V, ready, new-node or no-berth";
 
 /// A scenario as it was read.
 pub(super) struct Scenario {
@@ -175,7 +176,7 @@ impl Play {
             ["pass", time] => {
                 let parsed = statements(time).map_err(|error| error.problem)?;
                 let seconds = parsed.first().and_then(|statement| statement.at);
-                let seconds = seconds.ok_or_else(|| format!("\"{time}\" is no time such as 90s, 5m or 2h"))?;
+                let seconds = seconds.ok_or_else(|| format!("\"{time}\" is not a time such as 90s, 5m or 2h"))?;
                 self.world.fleet.run(seconds).await;
                 Ok(())
             }
@@ -257,6 +258,11 @@ impl Play {
                 label(key) == Some(value)
             }
             ["no-label", key] => node.is_some() && label(key).is_none(),
+            ["boots-with", pair] => self.world.fleet.disk(name).is_some_and(|disk| {
+                let file = String::from_utf8_lossy(disk.read(LABELS_PATH).unwrap_or_default());
+                file.lines().any(|line| line == *pair)
+            }),
+            ["served", pool] => self.world.services.pool_of(name).as_deref() == Some(*pool),
             ["annotation", key] => node
                 .as_ref()
                 .is_some_and(|node| node["metadata"]["annotations"].get(*key).is_some()),
@@ -272,7 +278,7 @@ impl Play {
                 .as_ref()
                 .is_some_and(|node| node["metadata"]["uid"].as_str() != Some(&self.known)),
             ["no-berth"] => berth.is_none(),
-            other => return Err(format!("\"{}\" is no condition: {CONDITIONS}", other.join(" "))),
+            other => return Err(format!("\"{}\" is not a condition: {CONDITIONS}", other.join(" "))),
         })
     }
 
@@ -329,7 +335,7 @@ fn spec(words: &[&str]) -> Result<Value, String> {
             Some(("taint", taint)) => {
                 let (key, effect) = taint
                     .split_once(':')
-                    .ok_or_else(|| format!("\"{word}\" is no taint such as taint:KEY:NoSchedule"))?;
+                    .ok_or_else(|| format!("\"{word}\" is not a taint such as taint:KEY:NoSchedule"))?;
                 spec["taints"] = json!([{"key": key, "effect": effect}]);
             }
             _ => spec["labels"] = Value::Object(map(word)),

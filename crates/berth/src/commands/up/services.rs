@@ -1,36 +1,32 @@
 //! What runs beside the cluster: the API of documents and actions on a database, and the Ignition server.
 
 use std::{
-    collections::BTreeMap,
-    fs,
-    io::{ErrorKind, Write as _},
-    net::SocketAddr,
-    os::unix::fs::OpenOptionsExt as _,
-    path::Path,
+    collections::BTreeMap, fs, io::Write as _, net::SocketAddr, os::unix::fs::OpenOptionsExt as _, path::Path,
     sync::Arc,
-    time::Duration,
 };
 
 use berth_airship::{Api, ApiState, Auth};
 use berth_clock::Clock;
-use berth_cluster::{DocumentKind, Snapshot, follow_documents};
+use berth_cluster::{DocumentKind, follow_documents};
 use berth_decide::{Definitions, Serving};
 use berth_documents::{Document, DocumentSet};
-use berth_ignition_server::{Access, Catalog, CatalogError, CatalogHandle, CommonFiles, IgnitionService};
+use berth_ignition_server::{Access, CatalogHandle, IgnitionService};
 use berth_labels::Flavour;
 use berth_listen::{ListenOptions, Server};
 use berth_repository::{BufferMode, CommitOptions, Configdocs, DocumentRules, LoadOptions, Repository, SiteRules};
-use berth_resources::Berth;
-use berth_sim::IgnitionSource;
+use berth_sim::{Cluster, IgnitionSource};
 use berth_store::{ActionStore, SealingKey, SealingKeys, SqliteStore};
 use berth_tokens::{NewToken, TokenScope, TokenStore};
 use berth_workflow::{Engine, EngineOptions, Workflow, WorkflowOptions};
 use kube::Client;
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::world::unusable;
-use crate::{commands::serve::ids, documents, failure::Failure, vital};
+use super::{
+    following::{Objects, catalog, follow_cluster, follow_revisions},
+    world::unusable,
+};
+use crate::{commands::serve::ids, documents, failure::Failure, files, sources::Committed, vital};
 
 /// The collection that holds the site.
 const COLLECTION: &str = "site";
@@ -43,11 +39,17 @@ pub(super) struct Services {
     pub(super) repository: Arc<Repository>,
     /// Where machines fetch their Ignition.
     pub(super) ignition: SocketAddr,
+    served: CatalogHandle,
     tasks: Vec<JoinHandle<Option<()>>>,
     stop: CancellationToken,
 }
 
 impl Services {
+    /// The pool whose config a machine is served now.
+    pub(super) fn pool_of(&self, node: &str) -> Option<String> {
+        self.served.current().pool_of(node).map(str::to_owned)
+    }
+
     /// Ends them.
     pub(super) fn stop(&self) {
         self.stop.cancel();
@@ -62,6 +64,8 @@ pub(super) struct Site {
     pub(super) documents: DocumentSet,
     /// What the documents say that machines are served.
     pub(super) serving: Serving,
+    /// What of the documents is in the cluster.
+    pub(super) objects: Objects,
 }
 
 /// Starts them on free ports. The database is in the folder that is kept, or is gone at the end.
@@ -70,7 +74,7 @@ pub(super) async fn start(
     site: Site,
     names: &[String],
     folder: &Path,
-    client: Client,
+    (cluster, client): (Cluster, Client),
     clock: &Clock,
 ) -> Result<(Services, IgnitionSource), Failure> {
     let flavour = site.serving.flavour;
@@ -81,57 +85,59 @@ pub(super) async fn start(
     let (api, engine) = local_api(Arc::clone(&repository), store, client.clone(), flavour, clock);
     let api = Server::bind(loopback(), api).await?;
     let documents = address(&api)?;
-    let catalog = CatalogHandle::new(catalog(site.serving.clone()).map_err(unusable)?);
-    let (server, source) = ignition(catalog.clone(), names, folder, clock).await?;
-    let (berths, watching) = follow_documents(&client, &[DocumentKind::Berth]);
+    let handle = CatalogHandle::new(catalog(site.serving.clone()).map_err(unusable)?);
+    let (server, source) = ignition(handle.clone(), names, folder, clock).await?;
+    let (berths, watching_berths) = follow_documents(&client, &[DocumentKind::Berth]);
+    let (defined, watching_definitions) = follow_documents(&client, DocumentKind::DEFINITIONS);
+    let revisions = Box::new(Committed::new(Arc::clone(&repository)));
+    let known = (site.serving, Definitions::of_documents(site.documents, flavour));
     let stop = CancellationToken::new();
     let services = Services {
         documents,
         repository,
         ignition: address(&server)?,
+        served: handle.clone(),
         tasks: vec![
             vital::spawn("api", api.run(std::future::pending())),
             vital::spawn("ignition", server.run(std::future::pending())),
             vital::spawn("actions", engine.run(stop.clone())),
-            vital::spawn("watch", watching),
-            vital::spawn(
-                "places",
-                follow_places(
-                    berths,
-                    site.serving,
-                    Definitions::of_documents(site.documents, flavour),
-                    catalog,
-                ),
-            ),
+            vital::spawn("watch of Berths", watching_berths),
+            vital::spawn("watch of definitions", watching_definitions),
+            vital::spawn("revisions", follow_revisions(revisions, cluster, client, site.objects)),
+            vital::spawn("catalog", follow_cluster(defined, berths, known, handle)),
         ],
         stop,
     };
     Ok((services, source))
 }
 
-/// The key for documents that are to be encrypted, in a file beside the database: sites have passphrases, and trying one should
-/// need no set-up.
+/// The key for documents that are to be encrypted, in a file beside the database that `--sealing-key-file` takes: sites have
+/// passphrases, and trying one should need no set-up.
 fn sealing_keys(folder: &Path) -> Result<SealingKeys, Failure> {
     let path = folder.join("sealing-key");
-    let secret = match fs::read(&path) {
-        Ok(secret) => secret,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let mut secret = vec![0; 32];
-            getrandom::fill(&mut secret).map_err(unusable)?;
-            let written = fs::create_dir_all(folder).and_then(|()| {
-                let mut file = fs::OpenOptions::new()
-                    .write(true)
-                    .create_new(true)
-                    .mode(0o600)
-                    .open(&path)?;
-                file.write_all(&secret)
-            });
-            written.map_err(|source| Failure::WriteFile { path, source })?;
-            secret
-        }
-        Err(source) => return Err(Failure::ReadFile { path, source }),
+    if !path.exists() {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(unusable)?;
+        let written = fs::create_dir_all(folder).and_then(|()| {
+            let mut file = fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&path)?;
+            secret.iter().try_for_each(|byte| write!(file, "{byte:02x}"))
+        });
+        written.map_err(|source| Failure::WriteFile {
+            path: path.clone(),
+            source,
+        })?;
+    }
+    let text = files::read(&path)?;
+    let key = match text.as_slice() {
+        // As earlier versions wrote it.
+        raw if raw.len() == 32 => SealingKey::new(raw),
+        text => SealingKey::from_hexadecimal(&String::from_utf8_lossy(text)),
     };
-    Ok(SealingKeys::new(vec![SealingKey::new(&secret).map_err(unusable)?]))
+    Ok(SealingKeys::new(vec![key.map_err(unusable)?]))
 }
 
 /// The API, and the engine that does its actions.
@@ -228,40 +234,4 @@ async fn ignition(
     let server = Server::bind(loopback(), service).await?;
     let source = IgnitionSource::new(address(&server)?, known).map_err(unusable)?;
     Ok((server, source))
-}
-
-fn catalog(serving: Serving) -> Result<Catalog, CatalogError> {
-    Ok(Catalog::make(serving, "up", CommonFiles::default())?.catalog)
-}
-
-/// How long to wait for changes that belong together.
-const GATHER: Duration = Duration::from_millis(100);
-
-/// A machine that moves to another pool is served that pool's config when it is provisioned again.
-async fn follow_places(
-    mut berths: watch::Receiver<Snapshot>,
-    documented: Serving,
-    mut definitions: Definitions,
-    handle: CatalogHandle,
-) {
-    let mut served = documented.nodes.clone();
-    while berths.changed().await.is_ok() {
-        tokio::time::sleep(GATHER).await;
-        let known: Vec<Berth> = {
-            let snapshot = berths.borrow_and_update();
-            let objects = snapshot.objects();
-            objects
-                .filter_map(|berth| serde_json::from_value(berth.clone()).ok())
-                .collect()
-        };
-        let serving = documented.clone().with_places(&mut definitions, &known);
-        if serving.nodes == served {
-            continue;
-        }
-        served.clone_from(&serving.nodes);
-        match catalog(serving) {
-            Ok(catalog) => handle.replace(catalog),
-            Err(error) => tracing::error!("what machines are served stays as it is: {error}"),
-        }
-    }
 }

@@ -219,7 +219,7 @@ impl Screen {
         self.above = Some(text);
     }
 
-    /// Draws over the last picture. A terminal that does not take it is no reason to stop.
+    /// Draws over the last picture. A terminal that does not take it is not a reason to stop.
     pub(super) fn draw(&mut self, picture: &Picture<'_>) {
         let (height, width) = self.terminal.size();
         let (height, width) = (usize::from(height), usize::from(width));

@@ -9,9 +9,9 @@ use std::{
 };
 
 use berth_clock::Clock;
-use berth_cluster::controller::{self, Options};
+use berth_cluster::controller::{self, Mode, Options};
 use berth_decide::{Serving, needs_reboot};
-use berth_documents::{Document, DocumentSet, Node, Severity, object_name};
+use berth_documents::{DocumentSet, Severity, object_name};
 use berth_labels::Flavour;
 use berth_pools::{MASTER, RenderOptions, WORKER};
 use berth_resources::{
@@ -29,17 +29,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     comparison::{BOOT_JITTER, Placed},
+    daemons::Daemons,
+    following,
     services::{self, Services},
 };
 use crate::{
     args::{FlavourArg, UpArgs},
-    commands::controller::documents,
+    commands::controller::{documents, mode},
     failure::Failure,
     site::Loaded,
     vital,
 };
 
-const ADMIN: &str = "the embedded cluster";
 /// Machines that were added beyond those of the site belong here.
 const EXTRA_POOL: &str = "worker";
 /// So long controllers may take to end.
@@ -82,7 +83,7 @@ pub(super) fn add_pool_if_none(loaded: &Loaded, set: &mut DocumentSet) -> bool {
 
 /// The names of the machines that boot. Machines beyond those of the site get a Berth document.
 pub(super) fn machine_names(loaded: &Loaded, wanted: Option<usize>, set: &mut DocumentSet) -> Vec<String> {
-    let resolver = Resolver::new(&loaded.site, Flavour::Upstream);
+    let resolver = Resolver::new(&loaded.site, loaded.site.flavour_for(None));
     let mut names: Vec<String> = resolver
         .resolve_all()
         .iter()
@@ -143,6 +144,8 @@ pub(super) struct World {
     pub(super) kubeconfig: PathBuf,
     pub(super) client: Client,
     pub(super) services: Services,
+    /// The node daemons, in full mode.
+    pub(super) daemons: Option<Daemons>,
     controllers: Controllers,
     _folder: TempDir,
 }
@@ -154,6 +157,7 @@ type Running = JoinHandle<Option<Result<(), controller::RunError>>>;
 struct Controllers {
     time: SimulatedTime,
     flavour: Flavour,
+    mode: Mode,
     /// What the documents say.
     site: Arc<Site>,
     running: Option<(Running, CancellationToken)>,
@@ -171,11 +175,7 @@ impl World {
         clock: &Clock,
     ) -> Result<Self, Failure> {
         let loaded = Loaded::new(set.clone());
-        let flavour = loaded
-            .site
-            .flavour
-            .as_ref()
-            .map_or(Flavour::Upstream, |flavour| flavour.value);
+        let flavour = loaded.site.flavour_for(None);
         let machines = placed(&loaded, flavour, &names);
         let time = SimulatedTime::starting_at(clock.now());
         let mut options = ClusterOptions::new(time.clock(), 1);
@@ -195,7 +195,8 @@ impl World {
         };
         let token = administrator_token()?;
         cluster.add_token(token.clone(), Identity::administrator());
-        prepare(&cluster, &set.documents).await?;
+        define(&cluster).await?;
+        let objects = following::apply(&cluster, &set.documents).await?;
         let address = SocketAddr::from(([127, 0, 0, 1], args.port));
         let server = ApiServer::start(cluster.clone(), address)
             .await
@@ -213,9 +214,11 @@ impl World {
         let site = services::Site {
             serving: serving(&loaded, flavour)?,
             documents: set,
+            objects,
         };
         let data_dir = args.data_dir.as_deref();
-        let (services, source) = services::start(data_dir, site, &names, folder.path(), client.clone(), clock).await?;
+        let api = (cluster.clone(), client.clone());
+        let (services, source) = services::start(data_dir, site, &names, folder.path(), api, clock).await?;
         let mut fleet = Fleet::new(cluster, time.clone(), flavour, 1);
         fleet.fetch_from(source);
         for name in &names {
@@ -226,6 +229,11 @@ impl World {
             fleet.add(name, Disk::image(), habits);
             give_token(&mut fleet, name).await?;
         }
+        let mode = mode(args.mode);
+        let daemons = (mode == Mode::Full).then(|| {
+            fleet.leave_configs_to_daemons();
+            Daemons::new(client.clone(), time.clock())
+        });
         let mut world = Self {
             server,
             fleet,
@@ -233,9 +241,11 @@ impl World {
             kubeconfig: kubeconfig_path,
             client,
             services,
+            daemons,
             controllers: Controllers {
                 time,
                 flavour,
+                mode,
                 site: Arc::new(loaded.site.declared()),
                 running: None,
             },
@@ -252,6 +262,7 @@ impl World {
             return;
         }
         let mut options = Options::new(controllers.time.clock());
+        options.mode = controllers.mode;
         options.approve = true;
         options.flavour = Some(controllers.flavour);
         options.documents = Some(documents::of_repository(
@@ -275,8 +286,18 @@ impl World {
         }
     }
 
+    /// Lets time pass for the machines, and for their daemons.
+    pub(super) async fn pass(&mut self, seconds: i64) -> Result<(), Failure> {
+        self.fleet.run(seconds).await;
+        match &mut self.daemons {
+            Some(daemons) => daemons.follow(&mut self.fleet).await,
+            None => Ok(()),
+        }
+    }
+
     /// Ends everything in order: controllers first, then what they talk to.
     pub(super) async fn end(mut self) {
+        self.daemons = None;
         self.services.stop();
         self.stop_controllers().await;
         self.server.stop().await;
@@ -357,24 +378,14 @@ fn serving(loaded: &Loaded, flavour: Flavour) -> Result<Serving, Failure> {
     Ok(Serving::of_site(&resolver, &RenderOptions::default()))
 }
 
-/// Puts the definitions and the pools, rules and machine configs of the site into the cluster.
-async fn prepare(cluster: &Cluster, documents: &[Document]) -> Result<(), Failure> {
+/// Puts the definitions of Berth's and OpenShift's resources into the cluster.
+pub(super) async fn define(cluster: &Cluster) -> Result<(), Failure> {
     for set in [CrdSet::Berth, CrdSet::MachineConfig] {
         for definition in crds(set) {
             let mut definition = serde_json::to_value(definition).map_err(unusable)?;
             definition["apiVersion"] = json!("apiextensions.k8s.io/v1");
             definition["kind"] = json!("CustomResourceDefinition");
             cluster.apply(&definition).await.map_err(unusable)?;
-        }
-    }
-    for document in documents {
-        let kind = document.root.get("kind").and_then(Node::as_str).unwrap_or_default();
-        if ["MachineConfigPool", "MachineConfig", "LabelRule"].contains(&kind) {
-            let object = document.root.to_json();
-            cluster
-                .apply(&object)
-                .await
-                .map_err(|error| Failure::Unusable(format!("{ADMIN} refuses {}: {error}", object_name(&object))))?;
         }
     }
     Ok(())

@@ -158,3 +158,125 @@ pub(super) fn pools_are_rolled_out_and_requests_are_approved(cluster: &Cluster) 
         "{doctor}"
     );
 }
+
+/// The daemon with the rights and the token that its Pod has.
+pub(super) fn a_daemon_writes_its_own_node_and_no_other(cluster: &Cluster) {
+    // The policy, too, which an installation without admission does not have; others changed the webhook meanwhile.
+    let printed = cluster.berth("install --mode full --image example.com/berth:1 --dry-run -o json");
+    let objects = printed.json()["items"].as_array().unwrap().clone();
+    let is_daemons = |object: &&Value| {
+        object["metadata"]["name"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("berth-daemon"))
+    };
+    let daemons: Vec<Value> = objects.iter().filter(is_daemons).cloned().collect();
+    assert!(
+        daemons
+            .iter()
+            .any(|object| object["kind"] == "ValidatingAdmissionPolicy"),
+        "{daemons:?}"
+    );
+    cluster.apply(&json!({"apiVersion": "v1", "kind": "List", "items": daemons}));
+    // The nodes of the pool are not changed by anybody, and that is said.
+    let doctor = cluster.berth("doctor --mode full --approve -o json");
+    let daemons = super::checks(&doctor, "daemons");
+    assert!(
+        daemons
+            .iter()
+            .any(|(health, message)| health == "error"
+                && message.contains("pool infra: no node daemon answers on d1, d2")),
+        "{daemons:?}"
+    );
+    let status = cluster.berth("status");
+    assert!(
+        status.stdout.contains("infra: no node daemon answers on d1, d2"),
+        "{status}"
+    );
+
+    let bound = "--bound-object-kind Node --bound-object-name d1";
+    let token = cluster.kubectl(&format!(
+        "create token berth-daemon --namespace berth-system --duration 1h {bound}"
+    ));
+    assert_eq!(token.exit, 0, "{token}");
+    let mut kubeconfig = cluster.plane.kubeconfig(&Identity::admin()).unwrap();
+    kubeconfig["users"] = json!([{"name": "test", "user": {"token": token.stdout.trim()}}]);
+    cluster.folder.write("daemon.conf", kubeconfig.to_string());
+    cluster.folder.write("root/proc/sys/kernel/random/boot_id", "boot-1\n");
+    let conf = cluster.folder.path().join("daemon.conf");
+    let writes = |words: &str| {
+        let mut kubectl = cluster.plane.kubectl().unwrap();
+        let words = words.split_whitespace().chain(["--dry-run=server"]);
+        crate::run::finish(kubectl.env("KUBECONFIG", &conf).args(words), b"")
+    };
+    for (words, why) in [
+        (
+            "annotate node d2 example.com/a=b",
+            "a node daemon writes its own Node and no other",
+        ),
+        (
+            "label node d1 example.com/a=b",
+            "a node daemon writes annotations and nothing else",
+        ),
+    ] {
+        // It takes the API server a moment to know a policy.
+        patiently(
+            || format!("`{words}` is allowed"),
+            |_| writes(words).stderr.contains(why).then_some(()),
+        );
+    }
+
+    let running = cluster.start("daemon --node-name d1 --root root --kubeconfig", &conf);
+    let node = cluster.wait_for("node d1", |node| {
+        node["metadata"]["annotations"][format!("{GROUP}/state")] == "Done"
+    });
+    assert_eq!(
+        node["metadata"]["annotations"][format!("{GROUP}/currentConfig")],
+        "not-yet-set"
+    );
+    cluster.wait_for("events", |events| {
+        let events = events["items"].as_array().unwrap().iter();
+        events
+            .clone()
+            .any(|event| event["reason"] == "Started" && event["involvedObject"]["name"] == "d1")
+    });
+    assert_eq!(running.stop(), Some(0), "{}", cluster.log());
+    cluster.lacks_no_right();
+    people_look_after_a_node(cluster);
+}
+
+/// What a person is shown of a daemon, and can do about it.
+fn people_look_after_a_node(cluster: &Cluster) {
+    let shown = cluster.berth("node show d1");
+    assert_eq!(shown.exit, 0, "{shown}");
+    assert!(shown.stdout.contains("Runs:       not-yet-set"), "{shown}");
+    let silent = cluster.berth("node show d2 -o json");
+    assert_eq!(silent.exit, 1, "{silent}");
+    assert_eq!(silent.json()["troubles"][0]["step"], "daemon");
+    let missing = cluster.berth("node show nobody");
+    assert_eq!(missing.exit, 2, "{missing}");
+    let forced = cluster.berth("node force d1");
+    assert_eq!(forced.exit, 0, "{forced}");
+    let annotation = |node: &Value, key: &str| node["metadata"]["annotations"][key].as_str().map(str::to_owned);
+    let node = cluster.get("node d1").unwrap();
+    assert!(annotation(&node, "berth.dev/force").is_some(), "{node}");
+
+    // Somebody tells it to take a config that nobody has, and leaves it cordoned.
+    let desired = format!("{GROUP}/desiredConfig");
+    let tell = format!("annotate node d1 --overwrite {desired}=rendered-infra-gone");
+    assert_eq!(cluster.kubectl(&tell).exit, 0);
+    let tried = cluster.berth("node repair d1 --dry-run");
+    assert_eq!(tried.exit, 1, "its daemon does not answer: {tried}");
+    assert!(
+        tried.stdout.contains("would repair: desiredConfig is rendered-infra-"),
+        "{tried}"
+    );
+    let node = cluster.get("node d1").unwrap();
+    assert_eq!(annotation(&node, &desired).as_deref(), Some("rendered-infra-gone"));
+    cluster.berth("node repair d1");
+    let pool = cluster.get("machineconfigpool infra").unwrap();
+    let node = cluster.get("node d1").unwrap();
+    assert_eq!(
+        annotation(&node, &desired).as_deref(),
+        pool["spec"]["configuration"]["name"].as_str()
+    );
+}
