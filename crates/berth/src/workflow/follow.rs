@@ -81,11 +81,11 @@ async fn watch(workflow: &Workflow, id: &str, printer: &mut Printer<'_>) -> Resu
             for event in events.take(&bytes) {
                 teller.hear(&event, printer)?;
             }
-            if teller.has_ended {
+            if teller.has_news {
                 break;
             }
         }
-        teller.has_ended = false;
+        teller.has_news = false;
     }
 }
 
@@ -145,7 +145,7 @@ struct Teller {
     progress: Option<Progress>,
     is_paused: bool,
     /// There is something to look at.
-    has_ended: bool,
+    has_news: bool,
 }
 
 impl Teller {
@@ -176,14 +176,12 @@ impl Teller {
             }
             "action" => {
                 if let Ok(event) = serde_json::from_str::<ActionEvent>(&event.data) {
+                    // An event can be older than the last look: only the action itself says how it stands, and why.
                     let is_paused = event.action_lifecycle == Lifecycle::Paused;
-                    // The action itself says why.
-                    self.has_ended |= is_paused && !self.is_paused || event.action_lifecycle.is_over();
-                    self.is_paused &= is_paused;
-                    self.show();
+                    self.has_news |= is_paused != self.is_paused || event.action_lifecycle.is_over();
                 }
             }
-            "end" => self.has_ended = true,
+            "end" => self.has_news = true,
             _ => {}
         }
         Ok(())
@@ -222,5 +220,59 @@ impl Teller {
             Some(progress) => progress.aside(write),
             None => write(),
         }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use berth_api::ActionDetail;
+    use serde_json::json;
+
+    use super::{super::events::Event, Printer, Teller};
+
+    fn action(lifecycle: &str) -> ActionDetail {
+        let action = json!({
+            "id": "01JA0000000000000000000000", "name": "update_labels", "parameters": {}, "dag_id": "update_labels",
+            "dag_execution_date": "2026-01-01T00:00:00", "user": "ada", "datetime": "2026-01-01 00:00:00+00:00",
+            "context_marker": "", "dag_status": "RUNNING", "action_lifecycle": lifecycle, "committed_rev_id": 1,
+            "allow_intermediate_commits": null, "strategy": "owned", "task_id": "t", "attempt": 1,
+            "progress": {"nodes": 0, "succeeded": 0, "failed": 0, "pending": 0, "skipped": 0},
+            "steps": [], "notes": [], "validations": [], "command_audit": [], "nodes": [],
+        });
+        serde_json::from_value(action).unwrap()
+    }
+
+    fn event(lifecycle: &str) -> Event {
+        let data = json!({
+            "id": "01JA0000000000000000000000", "name": "update_labels", "task_id": "t", "dag_status": "RUNNING",
+            "action_lifecycle": lifecycle,
+            "progress": {"nodes": 0, "succeeded": 0, "failed": 0, "pending": 0, "skipped": 0},
+        });
+        Event {
+            kind: "action".to_owned(),
+            data: data.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_stream_that_begins_before_the_look_does_not_repeat_a_pause() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut printer = Printer::new(&mut out, &mut err);
+        let mut teller = Teller::default();
+        assert!(!teller.look(&action("Paused"), &mut printer).unwrap());
+        for lifecycle in ["Processing", "Paused"] {
+            teller.hear(&event(lifecycle), &mut printer).unwrap();
+        }
+        assert!(teller.has_news, "the action is looked at again");
+        assert!(!teller.look(&action("Paused"), &mut printer).unwrap());
+        // It went on and was paused once more: that is another pause.
+        assert!(!teller.look(&action("Processing"), &mut printer).unwrap());
+        teller.has_news = false;
+        teller.hear(&event("Paused"), &mut printer).unwrap();
+        assert!(teller.has_news, "the action is looked at again");
+        assert!(!teller.look(&action("Paused"), &mut printer).unwrap());
+        let told = String::from_utf8(err).unwrap();
+        assert_eq!(told.matches("the action is paused").count(), 2, "{told}");
     }
 }
