@@ -106,7 +106,7 @@ fn complaint(line: &str) -> Option<String> {
         .or_else(|| negated_noun(line))
 }
 
-/// "is not a pod" for "is not a pod"; "there is no pod" is fine.
+/// A noun behind a verb and "no" wants "is not a"; "there is no pod" is fine.
 fn negated_noun(line: &str) -> Option<String> {
     [concat!(" is", " no "), concat!(" are", " no ")]
         .iter()
