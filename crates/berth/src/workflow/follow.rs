@@ -224,7 +224,6 @@ impl Teller {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use berth_api::ActionDetail;
     use serde_json::json;
