@@ -4,6 +4,7 @@
 //! with the place of every statement; each rule is then written once.
 
 mod access;
+mod agents;
 mod changes;
 mod clusters;
 mod fields;
@@ -122,6 +123,7 @@ fn check_set(
         schema::check(document, &mut findings);
         site_configs::check(document, &mut findings);
         access::check(document, &mut findings);
+        agents::check(document, &mut findings);
     }
     references::check(&hub, &mut findings);
     metal::check(&hub, &mut findings);

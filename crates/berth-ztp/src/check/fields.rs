@@ -46,6 +46,25 @@ const KNOWN: &[Known] = &[
         entries: Some(("interfaces", &["macAddress", "name"])),
     },
     Known {
+        kind: "Agent",
+        spec: &[
+            "approved",
+            "clusterDeploymentName",
+            "fencingCredentialsSecretRef",
+            "hostname",
+            "ignitionConfigOverrides",
+            "ignitionEndpointHTTPHeaders",
+            "ignitionEndpointTokenReference",
+            "installation_disk_id",
+            "installation_disk_path",
+            "installerArgs",
+            "machineConfigPool",
+            "nodeLabels",
+            "role",
+        ],
+        entries: None,
+    },
+    Known {
         kind: "AgentClusterInstall",
         spec: &[
             "apiVIP",

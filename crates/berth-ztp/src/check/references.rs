@@ -94,6 +94,7 @@ fn infra_env(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
         );
     }
     image_rules(spec, findings);
+    crowded(hub, document, findings);
     let static_networks = hub
         .of_kind("NMStateConfig")
         .any(|config| namespace(config) == namespace(document));
@@ -104,6 +105,29 @@ fn infra_env(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
             spec.get("nmStateConfigLabelSelector")
                 .map_or_else(|| document.span(), |node| node.span),
             "the namespace has NMStateConfigs, and the InfraEnv selects none: static networks are not applied",
+        );
+    }
+}
+
+/// As many static networks as a discovery image holds when each is small: its Ignition config is limited to 256 KiB.
+const MOST_NETWORKS: usize = 3960;
+
+/// An image that cannot hold the networks that it selects.
+fn crowded(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
+    let Some((node, labels)) = selector(document).filter(|(_, labels)| !labels.is_empty()) else {
+        return;
+    };
+    let selects = |config: &&Document| labels.iter().all(|(key, value)| has_label(config, key, value));
+    let selected = hub.of_kind("NMStateConfig").filter(selects).count();
+    if selected > MOST_NETWORKS {
+        findings.add_with_help(
+            &lints::NMSTATE,
+            node.span,
+            format!(
+                "the InfraEnv selects {selected} NMStateConfigs; its image holds 256 KiB of them, which is about {MOST_NETWORKS} \
+                 small ones"
+            ),
+            "spread the hosts over several InfraEnvs",
         );
     }
 }

@@ -154,6 +154,23 @@ const KINDS: &[Kind] = &[
         rules: &[("interfaces[].name", Filled), ("interfaces[].macAddress", Filled)],
     },
     Kind {
+        kind: "Agent",
+        rules: &[
+            ("approved", Required),
+            ("approved", Bool),
+            ("role", Required),
+            ("role", OneOf(&["", "master", "worker", "arbiter", "auto-assign"])),
+            ("hostname", Text),
+            ("machineConfigPool", Text),
+            ("installation_disk_id", Text),
+            ("installation_disk_path", Text),
+            ("clusterDeploymentName.name", Filled),
+            ("clusterDeploymentName.namespace", Filled),
+            ("ignitionEndpointTokenReference.name", Filled),
+            ("ignitionEndpointTokenReference.namespace", Filled),
+        ],
+    },
+    Kind {
         kind: "BareMetalHost",
         rules: &[
             ("online", Required),

@@ -186,3 +186,30 @@ fn more_egress_addresses_than_hosts() {
         Vec::<String>::new()
     );
 }
+
+#[test]
+fn an_image_holds_only_so_many_static_networks() {
+    let image = texts("crates/berth-ztp/tests/conformance/base")
+        .into_iter()
+        .find_map(|(file, text)| (file == "image.yaml").then_some(text))
+        .unwrap();
+    let (env, config) = image.split_once("---\n").unwrap();
+    let configs = |count: usize| -> Vec<String> {
+        let one = |number: usize| {
+            let mac = format!("52:54:00:00:{:02x}:{:02x}", number / 256, number % 256);
+            let config = config.replace("name: w0,", &format!("name: w{number},"));
+            format!("---\n{}", config.replace("52:54:00:00:00:05", &mac))
+        };
+        let text = env.to_owned() + &(0..count).map(one).collect::<String>();
+        findings(&[("image.yaml".to_owned(), text)], &CheckOptions::default())
+    };
+    let found = configs(3961);
+    assert!(
+        has(
+            &found,
+            "the InfraEnv selects 3961 NMStateConfigs; its image holds 256 KiB"
+        ),
+        "{found:?}"
+    );
+    assert!(!has(&configs(3960), "256 KiB"));
+}
