@@ -6,7 +6,7 @@ use berth_resources::Berth;
 use berth_site::{Resolution, Source};
 use serde::{Deserialize, Serialize};
 
-use crate::relabel::Refusal;
+use crate::{relabel::Refusal, units::UnitLabels};
 
 /// What one node is to carry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct BerthDeclaration {
     pub pool: Option<String>,
     /// `spec.labels`.
     pub labels: BTreeMap<String, String>,
+    /// What the kubelets of the pool register with by the documents. The Berth does not say it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub registered: BTreeMap<String, String>,
 }
 
 impl From<&Resolution> for BerthDeclaration {
@@ -43,6 +46,7 @@ impl From<&Resolution> for BerthDeclaration {
             labels: own
                 .map(|label| (label.key.as_str().to_owned(), label.value.as_str().to_owned()))
                 .collect(),
+            registered: BTreeMap::new(),
         }
     }
 }
@@ -54,15 +58,20 @@ impl BerthDeclaration {
     }
 }
 
-impl From<&Resolution> for Declaration {
-    fn from(resolution: &Resolution) -> Self {
+impl Declaration {
+    /// What a node is to carry by its resolution, and what its kubelet adds.
+    pub fn new(resolution: &Resolution, units: &mut UnitLabels<'_>) -> Self {
         let skipped = resolution.skipped.iter().map(|fact| Refusal {
             key: fact.key.clone(),
             reason: fact.reason.clone(),
         });
+        let berth = BerthDeclaration {
+            registered: units.of(resolution.pool_name()),
+            ..resolution.into()
+        };
         Self {
             labels: resolution.label_set().to_map(),
-            berth: resolution.into(),
+            berth,
             skipped: skipped.collect(),
         }
     }

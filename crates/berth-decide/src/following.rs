@@ -134,6 +134,7 @@ mod tests {
         let declared = BerthDeclaration {
             pool: Some("edge".to_owned()),
             labels: map(&[("a", "2")]),
+            ..BerthDeclaration::default()
         };
         let requested: Requested = map(&[("a", "2"), ("role", "")])
             .into_iter()

@@ -25,6 +25,7 @@ mod relabel;
 mod serving;
 mod summary;
 mod systems;
+mod units;
 mod view;
 mod which;
 
@@ -52,5 +53,6 @@ pub use relabel::{
 pub use serving::{Place, PoolServing, Serving};
 pub use summary::{BerthSummary, PoolSummary, Summary, summarize};
 pub use systems::{BootConfig, Witness, config_with_built_image, os_id_of_image};
+pub use units::UnitLabels;
 pub use view::NodeView;
 pub use which::{PoolConfigurations, which_config};

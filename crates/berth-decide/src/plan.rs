@@ -11,7 +11,10 @@ use berth_pools::{
 };
 use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject, render_pool};
 
-use crate::relabel::{LabelDiff, LabelPolicy, NodeState, Strategy, label_diff};
+use crate::{
+    relabel::{LabelDiff, LabelPolicy, NodeState, Strategy, label_diff},
+    units::UnitLabels,
+};
 
 /// Where a node stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,11 +115,16 @@ pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strat
         .map(|node| (node.name.value.as_ref(), node))
         .collect();
     let mut totals = Totals::default();
+    let mut units = UnitLabels::new(site, resolver.flavour());
     let nodes: Vec<NodePlan> = resolutions
         .iter()
         .map(|resolution| {
             let live = observed.get(resolution.node.as_ref()).copied();
-            let state = live.map(|node| state(site, node)).unwrap_or_default();
+            let mut state = live.map(|node| state(site, node)).unwrap_or_default();
+            // To render a pool takes its time, and only where a label would go it matters what the kubelet says.
+            if state.owned.keys().any(|key| resolution.label(key).is_none()) {
+                state.registered = units.of(resolution.pool_name());
+            }
             totals.owned += state.owned.len();
             let declared = resolver.subject(&resolution.node).is_some_and(Subject::is_declared);
             let diff = if declared || strategy == Strategy::Owned {

@@ -13,6 +13,7 @@ use crate::{
     declared::BerthDeclaration,
     node::is_by_documents,
     patch::{MapPatch, NodePatch, patched},
+    units::leave_to_kubelet,
 };
 
 pub use self::strategy::{LabelPolicy, Strategy, UnknownStrategy};
@@ -38,6 +39,9 @@ pub struct NodeState {
     /// Keys that an administrator removed on purpose: the strategy `owned` does not set them again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub withheld: BTreeSet<String>,
+    /// What the machine's own kubelet registers with. That is not Berth's to remove.
+    #[serde(skip)]
+    pub registered: BTreeMap<String, String>,
     /// Keys that the controllers of the cluster keep: nobody else takes them away or changes them.
     #[serde(skip)]
     pub kept: BTreeSet<String>,
@@ -66,10 +70,12 @@ impl NodeState {
     /// that.
     ///
     /// Without a Berth Berth's are the labels that actions gave (`given`). Where the Node has a Berth, the controllers keep the
-    /// labels of its record, and what actions gave beside them is theirs. Only a Berth that is made for documents and does
-    /// not declare what these say now (`declared`) is about to: then the controllers take away what is not declared any more.
+    /// labels of its record, and what actions gave beside them is theirs. A Berth that is made for documents follows those that
+    /// are asked about (`declared`): its labels get their values. As long as it does not declare what they say now, the
+    /// controllers also take away what is not declared any more.
     pub fn confirm(&mut self, berth: Option<&Berth>, declared: Option<&BerthDeclaration>, given: &Given) {
         self.confirmed = true;
+        self.registered = declared.map(|declared| declared.registered.clone()).unwrap_or_default();
         let is_given = |key: &String, value: &String| given.get(key).is_some_and(|values| values.contains(value));
         let Some(berth) = berth else {
             self.owned.retain(|key, value| is_given(key, value));
@@ -78,9 +84,10 @@ impl NodeState {
         let status = berth.status.clone().unwrap_or_default();
         self.is_kept = true;
         self.withheld = status.removed_labels.into_keys().collect();
-        let lags = |declared: &BerthDeclaration| is_by_documents(berth) && !declared.is_that_of(berth);
-        if declared.is_some_and(lags) {
-            self.owned = narrowed(Some(&self.owned), &status.labels, &status.earlier_labels);
+        let followed = declared.filter(|_| is_by_documents(berth));
+        let recorded = followed.map(|_| narrowed(Some(&self.owned), &status.labels, &status.earlier_labels));
+        if followed.is_some_and(|declared| !declared.is_that_of(berth)) {
+            self.owned = recorded.unwrap_or_default();
             return;
         }
         self.kept = status
@@ -92,7 +99,8 @@ impl NodeState {
             .labels
             .iter()
             .filter(|(key, value)| is_given(key, value) && !self.kept.contains(*key));
-        self.owned = owned.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let owned = owned.map(|(key, value)| (key.clone(), value.clone()));
+        self.owned = owned.chain(recorded.unwrap_or_default()).collect();
     }
 }
 
@@ -165,11 +173,15 @@ pub fn label_diff(state: &NodeState, requested: &Requested, strategy: Strategy, 
     diff
 }
 
-/// Leaves alone what the controllers of the cluster keep, unless its removal is asked for by name: they would put it back.
+/// Leaves alone what the controllers of the cluster keep, unless its removal is asked for by name: they would put it back. Only
+/// what they own by the documents that are asked about gets another value, which they write.
 fn spare(state: &NodeState, requested: &Requested, diff: &mut LabelDiff) {
     for key in state.kept.iter().filter(|key| requested.get(*key) != Some(&None)) {
         if diff.remove.remove(key) {
             diff.protected.insert(key.clone());
+        }
+        if state.owned.contains_key(key) {
+            continue;
         }
         if let Some(declared) = diff.change.remove(key) {
             diff.conflicts.push(Conflict {
@@ -218,18 +230,26 @@ fn mirror(state: &NodeState, requested: &Requested, policy: &LabelPolicy) -> Lab
             (None, None) => {}
         }
     }
+    let owned = owned_of(state, requested);
     for (key, live) in &state.labels {
         if requested.contains_key(key) {
             continue;
         }
         // What Berth set and nobody changed since is Berth's, whatever its domain.
-        if policy.is_protected(key) && state.owned.get(key) != Some(live) {
+        if policy.is_protected(key) && owned.get(key) != Some(live) {
             diff.protected.insert(key.clone());
         } else {
             diff.remove.insert(key.clone());
         }
     }
     diff
+}
+
+/// The labels that are Berth's to change and to remove.
+fn owned_of(state: &NodeState, requested: &Requested) -> BTreeMap<String, String> {
+    let mut owned = state.owned.clone();
+    leave_to_kubelet(&mut owned, |key| requested.contains_key(key), &state.registered);
+    owned
 }
 
 fn owned(state: &NodeState, requested: &Requested, policy: &LabelPolicy) -> LabelDiff {
@@ -241,7 +261,7 @@ fn owned(state: &NodeState, requested: &Requested, policy: &LabelPolicy) -> Labe
     let declared = LabelSet::try_from_map(&wanted).unwrap_or_default();
     let found = OwnershipDiff::compute(
         &declared,
-        &state.owned,
+        &owned_of(state, requested),
         &state.labels,
         policy.conflicts,
         &state.withheld,

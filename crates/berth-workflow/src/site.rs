@@ -11,7 +11,7 @@ use berth_labels::Flavour;
 use berth_repository::{Configdocs, Error, RevisionKey, SecretPlaces, read_site};
 use berth_site::{LabelChanges, LiveTraffic, Placement, Resolution, Resolver, Site, load};
 
-use berth_decide::{Declaration, NodeState};
+use berth_decide::{Declaration, NodeState, UnitLabels};
 
 /// Shipyard's own document, which says how to run its workflows.
 const DEPLOYMENT_CONFIGURATION: (&str, &str) = ("shipyard/DeploymentConfiguration/v1", "deployment-configuration");
@@ -186,6 +186,7 @@ impl Targets {
         };
         let mut used = Used::default();
         let mut own = Vec::new();
+        let mut units = UnitLabels::new(resolver.site(), resolver.flavour());
         for name in names {
             let Some(subject) = resolver.subject(name).filter(|subject| subject.is_declared()) else {
                 targets.unknown.push(name.clone());
@@ -194,7 +195,9 @@ impl Targets {
             let resolution = resolver.resolve(subject);
             used.add(&resolver, &resolution);
             own.extend(own_errors(site, &resolution));
-            targets.nodes.push((name.clone(), Declaration::from(&resolution)));
+            targets
+                .nodes
+                .push((name.clone(), Declaration::new(&resolution, &mut units)));
         }
         for message in site.messages.iter().filter(|message| message.error) {
             if all_or_nothing || used.is_touched_by(&resolver, message) {

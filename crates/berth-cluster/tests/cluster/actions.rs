@@ -9,7 +9,7 @@ use std::{
 };
 
 use berth_clock::Clock;
-use berth_decide::Declaration;
+use berth_decide::{Declaration, UnitLabels};
 use berth_labels::Flavour;
 use berth_resources::{Berth, LabelRule};
 use berth_site::{Resolver, Site};
@@ -57,7 +57,8 @@ fn revision(pool: &str, labels: &Value) -> Arc<Site> {
 fn work(site: &Site) -> Value {
     let resolver = Resolver::new(site, Flavour::Upstream);
     let subject = resolver.subject("w1").expect("it is declared");
-    let Declaration { labels, berth, .. } = Declaration::from(&resolver.resolve(subject));
+    let mut units = UnitLabels::new(site, Flavour::Upstream);
+    let Declaration { labels, berth, .. } = Declaration::new(&resolver.resolve(subject), &mut units);
     json!({"labels": labels, "berth": berth})
 }
 

@@ -15,6 +15,7 @@ use crate::{
     definitions::{Answer, Definitions},
     names,
     patch::{MapPatch, NodePatch, patched},
+    units::leave_to_kubelet,
     view::NodeView,
 };
 use berth_resources::{Berth, BerthStatus, PoolPolicy};
@@ -70,7 +71,7 @@ impl LabelPlan {
         let registered = fresh && !is_older(node, berth);
         let mut owned_before = owned(berth, node);
         // What the machine's own unit registers is not Berth's to remove.
-        owned_before.retain(|key, value| answer.labels.contains_key(key.as_str()) || unit.get(key) != Some(value));
+        leave_to_kubelet(&mut owned_before, |key| answer.labels.contains_key(key), unit);
         let empty = LabelSet::new();
         let demanded = answer
             .pool

@@ -140,7 +140,7 @@ fn new_berth(name: &str, spec: BerthSpec, by: &str) -> Berth {
 }
 
 fn declared_berth(resolver: &Resolver<'_>, subject: &berth_site::Subject) -> (String, BerthSpec) {
-    let BerthDeclaration { pool, labels } = BerthDeclaration::from(&resolver.resolve(subject));
+    let BerthDeclaration { pool, labels, .. } = BerthDeclaration::from(&resolver.resolve(subject));
     let mut spec = BerthSpec {
         pool,
         labels,

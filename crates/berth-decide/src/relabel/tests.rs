@@ -124,8 +124,55 @@ fn a_berth_that_is_about_to_follow_its_documents_takes_away_what_they_do_not_dec
     };
     assert_eq!(removed(&berth, &declared("new")), keys(&["a", "b"]));
     assert_eq!(removed(&berth, &declared("old")), keys(&[]), "it follows them already");
+    // Rules of the documents can change a label without a change of what the Berth declares.
+    let changed = |berth: &Berth| {
+        let mut state = before.clone();
+        state.confirm(Some(berth), Some(&declared("old")), &Given::new());
+        let wanted = requested(&[("a", "2"), ("b", "3"), ("c", "4")]);
+        let diff = label_diff(&state, &wanted, Strategy::Owned, &LabelPolicy::default());
+        assert_eq!(diff.owned, None, "the annotation is the controllers'");
+        let conflicts: Vec<String> = diff.conflicts.into_iter().map(|conflict| conflict.key).collect();
+        (diff.change, conflicts)
+    };
+    assert_eq!(
+        changed(&berth),
+        (map(&[("a", "2"), ("b", "3")]), vec!["c".to_owned()]),
+        "the controllers change what is theirs"
+    );
     berth.metadata.labels = None;
     assert_eq!(removed(&berth, &declared("new")), keys(&[]), "it follows no documents");
+    assert_eq!(changed(&berth).0, map(&[]), "it follows no documents");
+}
+
+#[test]
+fn what_the_kubelet_registers_stays() {
+    let live = &[
+        ("unit.example/by-unit", "1"),
+        ("unit.example/changed", "2"),
+        ("unit.example/declared", "1"),
+        ("unit.example/ours", "1"),
+    ];
+    let mut state = state(live, live);
+    state.registered = map(&[
+        ("unit.example/by-unit", "1"),
+        ("unit.example/changed", "1"),
+        ("unit.example/declared", "1"),
+    ]);
+    let wanted = requested(&[("unit.example/declared", "2")]);
+    for strategy in [Strategy::Owned, Strategy::Mirror] {
+        let policy = LabelPolicy {
+            foreign: vec!["unit.example".to_owned()],
+            ..LabelPolicy::default()
+        };
+        let diff = label_diff(&state, &wanted, strategy, &policy);
+        assert_eq!(diff.change, map(&[("unit.example/declared", "2")]), "{strategy}");
+        // The value of `changed` is another one than the unit's.
+        assert!(
+            diff.remove.contains("unit.example/ours") && diff.remove.contains("unit.example/changed"),
+            "{strategy}: {diff:?}"
+        );
+        assert!(!diff.remove.contains("unit.example/by-unit"), "{strategy}: {diff:?}");
+    }
 }
 
 fn keys(keys: &[&str]) -> BTreeSet<String> {

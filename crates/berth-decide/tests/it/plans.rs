@@ -198,3 +198,43 @@ fn what_the_berth_did_not_write_is_not_berths_whatever_the_node_says() {
     // Without a status nobody can tell.
     assert_eq!(removed("").1, 3);
 }
+
+#[test]
+fn what_the_new_pools_kubelet_registers_too_is_not_removed() {
+    let unit = "[Service]\\nExecStart=/usr/bin/kubelet --node-labels=node-role.kubernetes.io/worker,zone=a\\n";
+    let config = |role: &str, unit: &str| {
+        format!(
+            "---\napiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata:\n  name: 01-{role}\n  labels: {{machineconfiguration.openshift.io/role: {role}}}\nspec:\n  config:\n    ignition: {{version: 3.4.0}}\n    systemd:\n      units: [{{name: kubelet.service, contents: \"{unit}\"}}]\n"
+        )
+    };
+    let role = "node-role.kubernetes.io";
+    let plan_of = |extra: &str| {
+        let text = pinned("w1", "infra", "{}")
+            + &role_pool("worker")
+            + "---\napiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfigPool\nmetadata: {name: infra}\nspec:\n  machineConfigSelector: {matchExpressions: [{key: machineconfiguration.openshift.io/role, operator: In, values: [worker, infra]}]}\n  nodeSelector: {matchLabels: {node-role.kubernetes.io/infra: ''}}\n"
+            + extra
+            + &observed(
+                "w1",
+                &format!("{{{role}/worker: '', zone: a, tier: gold}}"),
+                &format!(r#"{{"{role}/worker":"","zone":"a","tier":"gold"}}"#),
+            );
+        let mut sources = Sources::new();
+        let id = sources.add("site.yaml", &*text);
+        let parsed = berth_documents::parse(&sources, id);
+        let (site, _) = load(&sources, &parsed.documents);
+        let resolver = Resolver::new(&site, Flavour::Openshift);
+        let plan = plan(&resolver, &resolver.resolve_all(), OWNED, &LabelPolicy::default());
+        let node = only(&plan);
+        assert_eq!(node.pool_after.as_deref(), Some("infra"), "{extra}");
+        node.remove.iter().cloned().collect::<Vec<_>>()
+    };
+    let worker = format!("{role}/worker");
+    assert_eq!(plan_of(&config("worker", unit)), ["tier"]);
+    assert_eq!(plan_of(""), [&worker, "tier", "zone"], "nothing is known of its unit");
+    let other = "[Service]\\nExecStart=/usr/bin/kubelet --node-labels=zone=b\\n";
+    assert_eq!(
+        plan_of(&(config("worker", unit) + &config("infra", other))),
+        [&worker, "tier", "zone"],
+        "the new pool's kubelet registers others"
+    );
+}

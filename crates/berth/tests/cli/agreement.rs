@@ -160,7 +160,7 @@ fn agrees_in_a_cluster(site: &mut Site, database: &str, api: &Api) {
         } else {
             // The Berths are as the documents were.
             let live = api.nodes();
-            agree(site, &live, &mut [&mut Forecast]);
+            agree(site, &live, &mut [&mut Forecast, &mut DryRun(&repository)]);
             api.replace(&definitions);
         }
         let before = if is_first { site.bare_nodes() } else { api.nodes() };
