@@ -61,6 +61,9 @@ pub const INSTALLED_ANEW: &str = "berth.dev/installed-anew";
 /// Finalizer of a rendered config: it stays as long as a pool, a Node or a Berth refers to it.
 pub const IN_USE: &str = "berth.dev/in-use";
 
+/// Annotation of a machine config: the object that it is made of, `KubeletConfig/NAME`.
+pub const GENERATED_FROM: &str = "berth.dev/generated-from";
+
 /// Annotation of a rendered config: since when nobody refers to it.
 pub const UNUSED_SINCE: &str = "berth.dev/unused-since";
 

@@ -1,6 +1,7 @@
 //! What full mode does with pools: pure functions from what the cluster shows to what is to be written.
 //!
 //! ```text
+//! KubeletConfigs, ContainerRuntimeConfigs ── plan_settings ──► MachineConfigs
 //! MachineConfigs ── render ──► rendered config ──► pool.spec.configuration
 //! Nodes + pool   ── plan (berth-pools) ──► status, targets, taints ──► Nodes
 //! desiredDrain   ── drain ──► cordon, evictions, lastAppliedDrain
@@ -15,6 +16,7 @@ mod daemons;
 mod drain;
 mod nodes;
 mod render;
+mod settings;
 mod settle;
 mod status;
 #[cfg(test)]
@@ -28,6 +30,7 @@ use daemons::silent_node;
 pub use drain::{Backoff, Budgets, DrainRequest, PodView, describe_blocked, to_evict};
 pub use nodes::{NodeChange, UPDATE_IN_PROGRESS, changes};
 pub use render::{Rendering, configuration, object, reconcilable, render};
+pub use settings::{Asked, SettingAnswer, SettingView, SettingsPlan, plan_settings};
 pub use settle::Settle;
 pub use status::{PoolNote, render_error, rollout, status};
 pub use trouble::{NodeCase, NodeTrouble, Repair, STEP_DAEMON, repair, troubles};

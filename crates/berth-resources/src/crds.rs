@@ -4,7 +4,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube_core::CustomResourceExt as _;
 use serde_json::Value;
 
-use super::{Berth, LabelRule, MachineConfig, MachineConfigPool, Roster, TokenBinding};
+use super::{
+    Berth, ContainerRuntimeConfig, KubeletConfig, LabelRule, MachineConfig, MachineConfigPool, Roster, TokenBinding,
+};
 
 /// Which CRDs a cluster needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +21,12 @@ pub enum CrdSet {
 pub fn crds(set: CrdSet) -> Vec<CustomResourceDefinition> {
     let mut crds = match set {
         CrdSet::Berth => vec![Berth::crd(), LabelRule::crd(), Roster::crd(), TokenBinding::crd()],
-        CrdSet::MachineConfig => vec![MachineConfigPool::crd(), optional_spec(MachineConfig::crd())],
+        CrdSet::MachineConfig => vec![
+            MachineConfigPool::crd(),
+            optional_spec(MachineConfig::crd()),
+            KubeletConfig::crd(),
+            ContainerRuntimeConfig::crd(),
+        ],
     };
     for crd in &mut crds {
         crd.metadata
@@ -99,6 +106,8 @@ mod tests {
                 ("TokenBinding".to_owned(), None),
                 ("MachineConfigPool".to_owned(), short("mcp")),
                 ("MachineConfig".to_owned(), short("mc")),
+                ("KubeletConfig".to_owned(), None),
+                ("ContainerRuntimeConfig".to_owned(), short("ctrcfg")),
             ]
         );
     }

@@ -10,6 +10,7 @@ mod label_rule;
 mod machine_config;
 mod roster;
 mod schema;
+mod settings;
 mod token_binding;
 
 pub use self::{
@@ -24,5 +25,6 @@ pub use self::{
         PoolCondition, PoolConfiguration,
     },
     roster::{Roster, RosterSpec},
+    settings::{ContainerRuntimeConfig, ContainerRuntimeConfigSpec, KubeletConfig, KubeletConfigSpec, SettingStatus},
     token_binding::{TokenBinding, TokenBindingSpec, TokenBindingStatus, TokenUse},
 };

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use berth_decide::pools::{ConfigView, PoolView};
+use berth_decide::pools::{ConfigView, PoolView, SettingView};
 
 /// Something with a name of its own.
 pub(super) trait Named {
@@ -52,6 +52,22 @@ impl Named for PoolView {
 }
 
 impl Versioned for PoolView {
+    fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    fn version(&self) -> &str {
+        &self.resource_version
+    }
+}
+
+impl Named for SettingView {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Versioned for SettingView {
     fn uid(&self) -> &str {
         &self.uid
     }

@@ -45,6 +45,7 @@ use super::{
 };
 use crate::lease::Claim;
 use berth_decide::pools::{Rendering, Settle};
+use berth_pools::MachineConfig;
 
 pub(in crate::controller) use self::{mailbox::Mailbox, state::PoolChange};
 
@@ -83,6 +84,8 @@ pub(super) struct PoolEngine {
     metrics: Metrics,
     writer: Arc<Writer>,
     state: PoolState,
+    /// What pools are rendered from: what people wrote, and what is made of other objects.
+    inputs: BTreeMap<String, MachineConfig>,
     renderings: BTreeMap<String, Rendering>,
     refused: BTreeMap<String, Refused>,
     began: Instant,
@@ -122,6 +125,7 @@ impl PoolEngine {
             confirmed: claims.is_none(),
             claims,
             state: PoolState::default(),
+            inputs: BTreeMap::new(),
             renderings: BTreeMap::new(),
             refused: BTreeMap::new(),
             began: Instant::now(),
@@ -293,7 +297,7 @@ impl PoolEngine {
                         self.state.dirty.insert(pool);
                     }
                     // What changed meanwhile could not be started beside it.
-                    Key::Render(_) if self.settle.due().is_none() => {
+                    Key::Render(_) | Key::Made(_) | Key::Setting(..) if self.settle.due().is_none() => {
                         self.settle.changed(self.began.elapsed(), Duration::ZERO);
                     }
                     _ => {}
@@ -321,6 +325,8 @@ impl PoolEngine {
                 self.state.dirty.insert(pool.clone());
                 self.refused.insert(pool, Refused { rendered, current, why });
             }
+            Answer::Config(config) => self.state.config(config),
+            Answer::Setting(setting) => self.state.setting(*setting),
             Answer::Node(node) => self.state.written(KeptNode::from(*node)),
             Answer::Nodes(nodes) => {
                 for node in nodes {
@@ -387,7 +393,9 @@ impl PoolEngine {
                 Key::Status(pool) | Key::Note(pool) => {
                     self.state.dirty.insert(pool.clone());
                 }
-                Key::Render(_) => self.settle.changed(now - self.began, Duration::ZERO),
+                Key::Render(_) | Key::Made(_) | Key::Setting(..) => {
+                    self.settle.changed(now - self.began, Duration::ZERO);
+                }
                 Key::Node(name) | Key::Drain(name) => {
                     if !self.busy.contains(&key) {
                         self.pending.remove(name);

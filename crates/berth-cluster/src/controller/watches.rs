@@ -25,10 +25,14 @@ use super::{
 use crate::{connect::Unreached, missing::is_missing_kind};
 use berth_decide::{
     CertificateRequest, KUBELET_SIGNER, NodeView,
-    pools::{ConfigView, PoolView},
+    pools::{ConfigView, PoolView, SettingView},
 };
 use berth_pools::KubeletLabels;
-use berth_resources::{Berth, LabelRule, MachineConfig, MachineConfigPool, TokenBinding, bootstrap::Binding};
+use berth_resources::{
+    Berth, ContainerRuntimeConfig, KubeletConfig, LabelRule, MachineConfig, MachineConfigPool, TokenBinding,
+    bootstrap::Binding,
+};
+use berth_site::GeneratingKind;
 
 /// What a watch saw of one kind of object.
 #[derive(Debug)]
@@ -197,6 +201,28 @@ pub(super) fn all(
                 pools: Some((pools.clone(), |seen| PoolChange::Configs(seen.map(Clone::clone)))),
             },
         )));
+        watches.push(Box::pin(watch(
+            dynamic(&KubeletConfig::api_resource()),
+            plain(),
+            |object| setting(GeneratingKind::KubeletConfig, object),
+            Sinks {
+                engine: None,
+                pools: Some((pools.clone(), |seen| {
+                    PoolChange::Settings(GeneratingKind::KubeletConfig, seen.map(Clone::clone))
+                })),
+            },
+        )));
+        watches.push(Box::pin(watch(
+            dynamic(&ContainerRuntimeConfig::api_resource()),
+            plain(),
+            |object| setting(GeneratingKind::ContainerRuntimeConfig, object),
+            Sinks {
+                engine: None,
+                pools: Some((pools.clone(), |seen| {
+                    PoolChange::Settings(GeneratingKind::ContainerRuntimeConfig, seen.map(Clone::clone))
+                })),
+            },
+        )));
     }
     watches
 }
@@ -294,6 +320,11 @@ fn definition(mut object: DynamicObject) -> Option<Definition> {
         name: object.name_any(),
         object: serde_json::to_value(object).ok()?,
     })
+}
+
+fn setting(kind: GeneratingKind, object: DynamicObject) -> Option<Box<SettingView>> {
+    let object = serde_json::to_value(object).ok()?;
+    Some(Box::new(SettingView::read(kind, &object)))
 }
 
 fn machine_config(mut object: DynamicObject) -> Option<ConfigView> {

@@ -14,6 +14,7 @@ mod beside;
 mod daemons;
 mod interrupted;
 mod kubelet;
+mod kubelet_configs;
 mod leaders;
 mod node_daemon;
 mod pool_life;

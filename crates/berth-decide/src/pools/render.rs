@@ -105,6 +105,6 @@ pub fn configuration(name: &str, sources: &[String]) -> Value {
     json!({"name": name, "source": source})
 }
 
-fn version() -> String {
+pub(super) fn version() -> String {
     format!("berth-{}", env!("CARGO_PKG_VERSION"))
 }

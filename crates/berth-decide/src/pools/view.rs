@@ -1,10 +1,12 @@
 //! What is kept of pools and machine configs, and what pools need to know of Nodes.
 
+use std::collections::BTreeMap;
+
 use berth_labels::{Flavour, LabelSelector};
 use berth_pools::{
     MachineConfig, MachineConfigError, MaxUnavailable, MaxUnavailableError, NodeState, ProtectedLabels, annotation,
 };
-use berth_site::protected_labels;
+use berth_site::{GeneratingPool, protected_labels};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
 use serde_json::{Value, json};
@@ -25,6 +27,8 @@ pub struct PoolView {
     pub generation: Option<i64>,
     /// Whether it is being deleted.
     pub deleting: bool,
+    /// Its own labels, by which objects select it.
+    pub own_labels: BTreeMap<String, String>,
     /// Which machine configs are merged.
     pub machine_config_selector: Option<LabelSelector>,
     /// Which Nodes belong to it.
@@ -61,6 +65,10 @@ impl PoolView {
             resource_version: text("/metadata/resourceVersion").to_owned(),
             generation: object.pointer("/metadata/generation").and_then(Value::as_i64),
             deleting: filled("/metadata/deletionTimestamp").is_some(),
+            own_labels: object
+                .pointer("/metadata/labels")
+                .and_then(|labels| serde_json::from_value(labels.clone()).ok())
+                .unwrap_or_default(),
             machine_config_selector: selector("/spec/machineConfigSelector"),
             node_selector: selector("/spec/nodeSelector"),
             labels: Box::new(labels(object)),
@@ -89,6 +97,16 @@ impl PoolView {
         Some(name).filter(|name| !name.is_empty())
     }
 
+    /// As objects select it.
+    pub(super) fn generating(&self) -> GeneratingPool<'_> {
+        GeneratingPool {
+            name: &self.name,
+            labels: &self.own_labels,
+            machine_config_selector: self.machine_config_selector.as_ref(),
+            node_selector: self.node_selector.as_ref(),
+        }
+    }
+
     /// Whether its nodes could be others.
     pub fn selects_as(&self, other: &Self) -> bool {
         self.node_selector == other.node_selector && self.uid == other.uid
@@ -99,6 +117,8 @@ impl PoolView {
         self.machine_config_selector == other.machine_config_selector
             && self.os_image_stream == other.os_image_stream
             && self.labels == other.labels
+            && self.own_labels == other.own_labels
+            && self.node_selector == other.node_selector
             && self.target == other.target
             && self.sources == other.sources
             && self.uid == other.uid

@@ -7,7 +7,7 @@ use berth_pools::{MachineConfig, Rendered, annotation};
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use kube::{
     Api,
-    api::{DeleteParams, DynamicObject, ListParams, Patch, PostParams, Preconditions},
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions},
     core::ApiResource,
 };
 use serde_json::{Value, json};
@@ -19,9 +19,14 @@ use crate::controller::{
 };
 use berth_decide::{
     NodePatch, NodeView, Note, names,
-    pools::{Collection, ConfigView, PoolView, RenderedView, configuration, object, reconcilable},
+    pools::{
+        Collection, ConfigView, PoolView, RenderedView, SettingAnswer, SettingView, configuration, object, reconcilable,
+    },
 };
-use berth_resources::{MachineConfig as MachineConfigResource, MachineConfigPool};
+use berth_resources::{
+    ContainerRuntimeConfig, KubeletConfig, MachineConfig as MachineConfigResource, MachineConfigPool,
+};
+use berth_site::GeneratingKind;
 
 /// How often a pool may have been written by others before its config is given to it.
 const CONFLICTS: usize = 5;
@@ -35,6 +40,10 @@ pub(super) enum Key {
     Drain(String),
     Config(String),
     Note(String),
+    /// A machine config that is made of other objects.
+    Made(String),
+    /// An object that machine configs are made of.
+    Setting(GeneratingKind, String),
     Confirm,
 }
 
@@ -66,6 +75,12 @@ pub(super) enum Job {
         version: String,
         desired: String,
     },
+    /// A machine config that is made of an object.
+    Make(Value),
+    /// One that nothing makes any more.
+    Unmake(String),
+    /// What such an object is to say.
+    Answer(Box<SettingAnswer>),
     /// A rendered config that nobody needs, or somebody does again.
     Collect(Collection),
     /// Something to tell about a pool.
@@ -85,6 +100,8 @@ pub(super) enum Answer {
         current: String,
         why: String,
     },
+    Config(ConfigView),
+    Setting(Box<SettingView>),
     Node(Box<NodeView>),
     Nodes(Vec<KeptNode>),
     Nothing,
@@ -137,6 +154,19 @@ pub(super) async fn run(writer: Arc<Writer>, job: Job) -> Result<Answer, WriteEr
             writer.note(&note, &node_reference(&written)).await;
             Ok(Answer::Node(Box::new(written)))
         }
+        Job::Make(object) => make(&writer, &object).await,
+        Job::Unmake(name) => {
+            let parameters = DeleteParams::default();
+            let configs = configs(&writer);
+            match writer
+                .request("config", "delete", configs.delete(&name, &parameters))
+                .await
+            {
+                Err(error) if !error.is_outdated() => Err(error),
+                _ => Ok(Answer::Nothing),
+            }
+        }
+        Job::Answer(answer) => say(&writer, &answer).await,
         Job::Collect(collection) => collect(&writer, collection).await,
         Job::Note { pool, note } => {
             writer.note(&note, &pool_reference(&pool)).await;
@@ -155,6 +185,51 @@ pub(super) async fn run(writer: Arc<Writer>, job: Job) -> Result<Answer, WriteEr
             }
         }
     }
+}
+
+/// Writes a machine config that is made of an object. Nobody else has a say in what is in it.
+async fn make(writer: &Writer, object: &Value) -> Result<Answer, WriteError> {
+    let name = object
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let configs = configs(writer);
+    let parameters = PatchParams::apply(names::FIELD_MANAGER).force();
+    let patch = Patch::Apply(object);
+    let written = configs.patch(name, &parameters, &patch);
+    let written = writer.request("config", "apply", written).await?;
+    let read = serde_json::to_value(written)
+        .ok()
+        .and_then(|object| ConfigView::read(&object).ok());
+    Ok(read.map_or(Answer::Nothing, Answer::Config))
+}
+
+/// Says in an object what became of it. Its number comes first: with it the names of its machine configs stay as they are.
+async fn say(writer: &Writer, answer: &SettingAnswer) -> Result<Answer, WriteError> {
+    let setting = &answer.setting;
+    let resource = match setting.kind {
+        GeneratingKind::KubeletConfig => ApiResource::erase::<KubeletConfig>(&()),
+        GeneratingKind::ContainerRuntimeConfig => ApiResource::erase::<ContainerRuntimeConfig>(&()),
+    };
+    let settings: Api<DynamicObject> = Api::all_with(writer.client(), &resource);
+    let parameters = parameters();
+    let mut written = None;
+    if let Some(annotations) = answer.annotations() {
+        let patch = Patch::Merge(json!({
+            "metadata": {"uid": setting.uid, "resourceVersion": setting.resource_version, "annotations": annotations},
+        }));
+        let patched = settings.patch(&setting.name, &parameters, &patch);
+        written = Some(writer.request("setting", "patch", patched).await?);
+    }
+    if let Some(status) = &answer.status {
+        let patch = Patch::Merge(json!({"metadata": {"uid": setting.uid}, "status": status}));
+        let patched = settings.patch_status(&setting.name, &parameters, &patch);
+        written = Some(writer.request("setting", "status", patched).await?);
+    }
+    let read = written.and_then(|object| serde_json::to_value(object).ok());
+    Ok(read.map_or(Answer::Nothing, |object| {
+        Answer::Setting(Box::new(SettingView::read(setting.kind, &object)))
+    }))
 }
 
 fn configs(writer: &Writer) -> Api<DynamicObject> {

@@ -13,7 +13,8 @@ use crate::controller::{
     news::Named,
     watches::Seen,
 };
-use berth_decide::pools::{ConfigView, PoolView};
+use berth_decide::pools::{ConfigView, PoolView, SettingView};
+use berth_site::GeneratingKind;
 
 /// Of each object the newest: whoever puts something in never waits, and there is never more in it than in the cluster. An
 /// object that was deleted and made anew may be seen as one that changed, as after a watch that was interrupted.
@@ -32,6 +33,8 @@ struct Waiting {
     pools: Slot<Box<PoolView>>,
     configs: Slot<ConfigView>,
     berths: Slot<KeptBerth>,
+    kubelet_configs: Slot<Box<SettingView>>,
+    runtime_configs: Slot<Box<SettingView>>,
 }
 
 /// Objects of one kind: all there were, and those that changed since.
@@ -81,6 +84,8 @@ impl Mailbox {
                 PoolChange::Pools(seen) => waiting.pools.put(seen),
                 PoolChange::Configs(seen) => waiting.configs.put(seen),
                 PoolChange::Berths(seen) => waiting.berths.put(seen),
+                PoolChange::Settings(GeneratingKind::KubeletConfig, seen) => waiting.kubelet_configs.put(seen),
+                PoolChange::Settings(GeneratingKind::ContainerRuntimeConfig, seen) => waiting.runtime_configs.put(seen),
             }
         }
         self.0.news.notify_one();
@@ -104,12 +109,26 @@ impl Mailbox {
             pools,
             configs,
             berths,
+            kubelet_configs,
+            runtime_configs,
         } = &mut *waiting;
         let pools = pools.take().map(PoolChange::Pools);
         let configs = configs.take().map(PoolChange::Configs);
         let nodes = nodes.take().map(PoolChange::Nodes);
         let berths = berths.take().map(PoolChange::Berths);
-        pools.chain(configs).chain(nodes).chain(berths).collect()
+        let setting = |kind| move |seen| PoolChange::Settings(kind, seen);
+        let settings = kubelet_configs.take().map(setting(GeneratingKind::KubeletConfig));
+        let settings = settings.chain(
+            runtime_configs
+                .take()
+                .map(setting(GeneratingKind::ContainerRuntimeConfig)),
+        );
+        pools
+            .chain(configs)
+            .chain(settings)
+            .chain(nodes)
+            .chain(berths)
+            .collect()
     }
 }
 

@@ -9,7 +9,8 @@ use crate::controller::{
     news::{Versioned as _, lacking},
     watches::Seen,
 };
-use berth_decide::pools::{ConfigView, DrainRequest, MemberView, PoolView, RenderedView, references};
+use berth_decide::pools::{ConfigView, DrainRequest, MemberView, PoolView, RenderedView, SettingView, references};
+use berth_site::GeneratingKind;
 
 /// A change of anything that pools depend on.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(in crate::controller) enum PoolChange {
     Pools(Seen<Box<PoolView>>),
     Configs(Seen<ConfigView>),
     Berths(Seen<KeptBerth>),
+    /// `KubeletConfig` or `ContainerRuntimeConfig` objects.
+    Settings(GeneratingKind, Seen<Box<SettingView>>),
 }
 
 /// Which watches have been read to their end once.
@@ -28,6 +31,8 @@ struct Synced {
     pools: bool,
     configs: bool,
     berths: bool,
+    kubelet_configs: bool,
+    runtime_configs: bool,
 }
 
 /// The caches, and what has to be looked at again.
@@ -37,6 +42,7 @@ pub(super) struct PoolState {
     pub(super) pools: BTreeMap<String, PoolView>,
     pub(super) inputs: BTreeMap<String, MachineConfig>,
     pub(super) rendered: BTreeMap<String, RenderedView>,
+    pub(super) settings: BTreeMap<(GeneratingKind, String), SettingView>,
     berths: Berths,
     membership: Membership,
     pool_of: HashMap<Text, Text>,
@@ -63,8 +69,10 @@ impl PoolState {
             pools,
             configs,
             berths,
+            kubelet_configs,
+            runtime_configs,
         } = self.synced;
-        nodes && pools && configs && berths
+        nodes && pools && configs && berths && kubelet_configs && runtime_configs
     }
 
     pub(super) fn apply(&mut self, change: PoolChange) {
@@ -73,6 +81,7 @@ impl PoolState {
             PoolChange::Pools(seen) => self.pools_seen(seen),
             PoolChange::Configs(seen) => self.configs_seen(seen),
             PoolChange::Berths(seen) => self.berths_seen(seen),
+            PoolChange::Settings(kind, seen) => self.settings_seen(kind, seen),
         }
     }
 
@@ -300,6 +309,38 @@ impl PoolState {
                 self.rendered.insert(config.name.clone(), config);
             }
         }
+    }
+
+    fn settings_seen(&mut self, kind: GeneratingKind, seen: Seen<Box<SettingView>>) {
+        match seen {
+            Seen::All(all) => {
+                match kind {
+                    GeneratingKind::KubeletConfig => self.synced.kubelet_configs = true,
+                    GeneratingKind::ContainerRuntimeConfig => self.synced.runtime_configs = true,
+                }
+                self.inputs_changed = true;
+                self.settings.retain(|(known, _), _| *known != kind);
+                for setting in all {
+                    self.setting(*setting);
+                }
+            }
+            Seen::One(setting) => self.setting(*setting),
+            Seen::Gone(setting) => {
+                self.inputs_changed = true;
+                self.settings.remove(&(kind, setting.name));
+            }
+        }
+    }
+
+    /// Takes an object that machine configs are made of, as a watch or a write shows it.
+    pub(super) fn setting(&mut self, setting: SettingView) {
+        let key = (setting.kind, setting.name.clone());
+        let known = self.settings.get(&key);
+        if known.is_some_and(|known| setting.is_outdated_by(known)) {
+            return;
+        }
+        self.inputs_changed |= known.is_none_or(|known| !known.generates_as(&setting));
+        self.settings.insert(key, setting);
     }
 
     fn berths_seen(&mut self, seen: Seen<KeptBerth>) {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use berth_pools::{PoolRollout, annotation, plan_pools};
+use serde_json::Value;
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -10,7 +11,10 @@ use super::{Draining, Job, Key, Pending, PoolEngine, drains};
 use crate::controller::writer::or_broken;
 use berth_decide::{
     Note, merge_diff,
-    pools::{Collection, DrainRequest, NodeChange, Rendering, changes, collect, render, render_error, rollout, status},
+    pools::{
+        Collection, DrainRequest, NodeChange, Rendering, changes, collect, plan_settings, render, render_error,
+        rollout, status,
+    },
 };
 
 /// The least time between two writes of one pool's status: counts that change all the time are written in steps.
@@ -29,14 +33,14 @@ impl PoolEngine {
         if !self.settle.take(self.began.elapsed()) {
             return;
         }
+        let mut jobs = self.settings();
         let state = &self.state;
         let flavour = self.options.flavour();
         self.renderings = state
             .pools
             .values()
-            .map(|pool| (pool.name.clone(), render(pool, state.inputs.values(), flavour)))
+            .map(|pool| (pool.name.clone(), render(pool, self.inputs.values(), flavour)))
             .collect();
-        let mut jobs = Vec::new();
         for pool in state.pools.values().filter(|pool| !pool.deleting) {
             let rendered = match self.renderings.get(&pool.name) {
                 Some(Rendering::Done(rendered)) => rendered,
@@ -64,7 +68,7 @@ impl PoolEngine {
             if as_it_is || refused {
                 continue;
             }
-            let inputs = rendered.sources.iter().filter_map(|name| state.inputs.get(name));
+            let inputs = rendered.sources.iter().filter_map(|name| self.inputs.get(name));
             let job = Job::Render {
                 inputs: inputs.cloned().collect(),
                 current: current.map(str::to_owned),
@@ -78,6 +82,34 @@ impl PoolEngine {
         for (key, job) in jobs {
             self.start(key, job);
         }
+    }
+
+    /// Looks at the objects that machine configs are made of. Pools are rendered from what follows at once: whether it is written
+    /// already makes no difference to the rendered config.
+    fn settings(&mut self) -> Vec<(Key, Job)> {
+        let state = &self.state;
+        let settings: Vec<_> = state.settings.values().collect();
+        let living = state.pools.values().filter(|pool| !pool.deleting);
+        let plan = plan_settings(living, &state.inputs, &settings, self.options.clock.now());
+        let name = |object: &Value| {
+            object
+                .pointer("/metadata/name")
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
+        let mut jobs = Vec::new();
+        for object in plan.writes {
+            jobs.push((Key::Made(name(&object).unwrap_or_default()), Job::Make(object)));
+        }
+        for name in plan.removals {
+            jobs.push((Key::Made(name.clone()), Job::Unmake(name)));
+        }
+        for answer in plan.answers {
+            let key = Key::Setting(answer.setting.kind, answer.setting.name.clone());
+            jobs.push((key, Job::Answer(Box::new(answer))));
+        }
+        self.inputs = plan.inputs;
+        jobs
     }
 
     /// Why a pool has no rendered config, or not the one it should have.

@@ -16,6 +16,7 @@ use berth_decide::{
     pools::{ConfigView, PoolView, render},
 };
 use berth_resources::Berth;
+use berth_site::GeneratingKind;
 
 const TARGET: &str = "rendered-infra-1";
 
@@ -36,6 +37,8 @@ fn engine(claims: Option<watch::Receiver<Claim>>) -> PoolEngine {
         PoolChange::Pools(Seen::All(vec![Box::new(pool("1"))])),
         PoolChange::Configs(Seen::All(Vec::new())),
         PoolChange::Berths(Seen::All(Vec::new())),
+        PoolChange::Settings(GeneratingKind::KubeletConfig, Seen::All(Vec::new())),
+        PoolChange::Settings(GeneratingKind::ContainerRuntimeConfig, Seen::All(Vec::new())),
     ] {
         engine.state.apply(change);
     }
