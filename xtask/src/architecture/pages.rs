@@ -22,7 +22,16 @@ pub fn page_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     let root = workspace.root();
     let mut violations = missing_tests(workspace)?;
     let mut pages = workspace.files("docs", "md")?;
-    pages.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from));
+    pages.extend(
+        [
+            "README.md",
+            "CONTRIBUTING.md",
+            "CHANGELOG.md",
+            "MAINTAINERS.md",
+            "SECURITY.md",
+        ]
+        .map(PathBuf::from),
+    );
     for page in pages {
         let text = fs::read_to_string(root.join(&page)).with_context(|| format!("cannot read {}", page.display()))?;
         let folder = page.parent().unwrap_or_else(|| Path::new("."));
