@@ -1,9 +1,8 @@
-//! Files that are made from the program itself: man pages, shell completions, reference pages, the crates on the map.
+//! Files that are made from the program itself: man pages, reference pages, the crates on the map.
 //!
 //! They are committed, so that packagers and readers need no build, and `--check` proves that they are current.
 
 mod cli_reference;
-mod completions;
 mod crates;
 mod crds;
 mod lint_reference;
@@ -24,7 +23,7 @@ use crate::workspace::Workspace;
 type Files = BTreeMap<PathBuf, String>;
 
 /// Folders that hold generated files only: a file in them that is not generated is left over from an older state.
-const OWNED_FOLDERS: &[&str] = &[man::FOLDER, completions::FOLDER, crds::FOLDER];
+const OWNED_FOLDERS: &[&str] = &[man::FOLDER, crds::FOLDER];
 
 /// What a lint's reference page needs to know.
 #[derive(Debug)]
@@ -75,7 +74,6 @@ fn files(workspace: &Workspace) -> Result<Files> {
     let command = source::command();
     let mut files = Files::new();
     man::add(&command, &mut files)?;
-    completions::add(&command, &mut files)?;
     cli_reference::add(&command, &mut files);
     lint_reference::add(&source::lints(), &mut files);
     crds::add(&mut files);

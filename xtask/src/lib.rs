@@ -131,7 +131,7 @@ Usage: cargo xtask <CHORE>
 
 Chores:
   test [STEP]...      Set up what is missing, then run every check and all tests (or only the named steps)
-  generate [--check]  Write man pages, shell completions and reference pages; --check only compares
+  generate [--check]  Write man pages and reference pages; --check only compares
   architecture        Check which crate uses what, file sizes and the map in docs/ARCHITECTURE.md
   node                Build the static executable for nodes, check that it needs no loader, and print its size
   envtest             Provide kube-apiserver, kube-controller-manager, kubelet, kubectl and OpenShift's definitions

@@ -88,7 +88,7 @@ pub(crate) const STEPS: &[TestStep] = &[
     },
     TestStep {
         name: "generated",
-        why: "man pages, completions and reference pages are current",
+        why: "man pages and reference pages are current",
         action: Action::Function(generate::check),
         needs: &[],
         better_with: &[],

@@ -7,6 +7,7 @@ mod boot;
 mod change;
 mod cloud_init;
 mod common;
+mod completion;
 mod configdocs;
 mod controller;
 mod daemon;
@@ -56,6 +57,7 @@ pub(crate) use self::{
     change::ChangeArgs,
     cloud_init::CloudInitArgs,
     common::{Files, FlavourArg, Format, Output},
+    completion::CompletionArgs,
     configdocs::{
         ConfigdocsArgs, ConfigdocsCommand, ConfigdocsCommitArgs, ConfigdocsLoadArgs, ConfigdocsShowArgs,
         ConfigdocsStatusArgs, ConfigdocsVersionsArgs,
@@ -205,4 +207,5 @@ pub(crate) enum Command {
     Daemon(DaemonArgs),
     Status(StatusArgs),
     Node(NodeArgs),
+    Completion(CompletionArgs),
 }

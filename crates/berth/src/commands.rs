@@ -3,6 +3,7 @@
 mod actions;
 mod apply;
 mod cloud_init;
+mod completion;
 mod configdocs;
 mod control;
 mod controller;
@@ -88,6 +89,7 @@ pub(crate) fn run(
         Command::Daemon(args) => daemon::run(&args, clock),
         Command::Status(args) => status::run(&args, printer),
         Command::Node(args) => node::run(&args, clock, printer),
+        Command::Completion(args) => completion::run(&args, printer),
         Command::Lint(args) => lint::run(&args, stdin, printer),
         Command::Resolve(args) => resolve::run(&args, stdin, printer),
         Command::Explain(args) => explain::run(&args, stdin, printer),

@@ -45,7 +45,7 @@ use self::io::UntilClosed;
 use self::{args::Cli, failure::Failure, output::Printer};
 pub use self::{exit::Exit, io::Io};
 
-/// The whole command line as clap sees it, for generated man pages, completions and the reference.
+/// The whole command line as clap sees it, for generated man pages, the reference and completions.
 pub fn command() -> clap::Command {
     args::grouped(Cli::command())
 }

@@ -46,6 +46,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
         &["configdocs", "site-action", "shipyard", "drydock", "promenade"],
     ),
     ("Serve", &["serve", "ignition-server"]),
+    ("Shell", &["completion"]),
 ];
 
 /// Gives the program a help with the commands in their groups.

@@ -55,8 +55,8 @@ Examples:
   berth install --image registry.example/berth:1 --approve
   berth install --image registry.example/berth:1 --admission webhook")]
 pub(crate) struct InstallArgs {
-    /// Image with the berth executable
-    #[arg(long, value_name = "IMAGE", default_value = concat!("berth:", env!("CARGO_PKG_VERSION")))]
+    /// Image with the berth executable, from a registry that the nodes can pull from
+    #[arg(long, value_name = "IMAGE")]
     pub(crate) image: String,
 
     /// Which controllers are installed

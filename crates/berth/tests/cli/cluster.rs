@@ -445,7 +445,7 @@ fn an_installation_can_be_printed_without_a_cluster() {
         assert!(printed.stdout.contains(there), "{there}: {printed}");
     }
     assert!(printed.stdout.contains("failurePolicy: Ignore"));
-    let names = crate::run::line("install --dry-run -o name");
+    let names = crate::run::line("install --image example.com/berth:1 --dry-run -o name");
     assert!(
         names
             .stdout
@@ -457,7 +457,7 @@ fn an_installation_can_be_printed_without_a_cluster() {
     assert_eq!(different.len(), names.stdout.lines().count(), "{names}");
     assert!(different.contains("Role/kube-node-lease/berth-controller"), "{names}");
     assert!(different.contains("ClusterRole/berth-controller"), "{names}");
-    let list = crate::run::line("install --dry-run -o json").json();
+    let list = crate::run::line("install --image example.com/berth:1 --dry-run -o json").json();
     assert_eq!(list["kind"], "List");
     assert_eq!(list["items"].as_array().unwrap().len(), names.stdout.lines().count());
     let unreachable = crate::run::line("doctor --kubeconfig /nonexistent");
@@ -553,4 +553,11 @@ fn the_ten_minute_guide_reaches_a_real_cluster() {
         assert_eq!(said.exit, 0, "{line}: {said}");
     }
     assert_eq!(running.stop(), Some(0));
+}
+
+#[test]
+fn an_installation_needs_an_image_that_somebody_made() {
+    let refused = crate::run::line("install --dry-run");
+    assert_eq!(refused.exit, 2, "{refused}");
+    assert!(refused.stderr.contains("--image <IMAGE>"), "{refused}");
 }

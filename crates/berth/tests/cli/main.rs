@@ -8,6 +8,7 @@ mod boot;
 #[cfg(test)]
 mod cluster;
 #[cfg(test)]
+mod completion;
 mod coreos_installer;
 #[cfg(test)]
 mod diff;

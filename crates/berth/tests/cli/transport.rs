@@ -336,6 +336,8 @@ fn what_is_installed_has_the_address_in_the_environment_alone() {
     let outcome = finish(
         command().args([
             "install",
+            "--image",
+            "example.com/berth:1",
             "--database-secret",
             "berth-database",
             "--dry-run",
