@@ -2,39 +2,38 @@
 //!
 //! One file without anything from outside: it opens in a browser, in a ticket and in a slide, in light and in dark.
 
+mod fold;
+mod style;
+
 use std::{fmt::Write, time::Duration};
 
-use crate::forecast::format_duration;
+use self::style::{PATTERNS, STYLE};
+pub(crate) use self::{
+    fold::folded,
+    style::{Legend, Mark},
+};
+use crate::{
+    forecast::format_duration,
+    rollout::{NodeState, Waiting, out_of_service},
+};
 
 /// Width of the drawing in pixels; it scales with the page.
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 24.0;
-/// Space above the first pool: title, summary, legend, marker labels and the axis.
+/// Space above the first pool: title, summary, one line of the legend, marker labels and the axis.
 const HEADER: f64 = 146.0;
 const AXIS: f64 = 134.0;
-const FOOTER: f64 = 40.0;
+const LEGEND_LINE: f64 = 17.0;
+const FOOTER: f64 = 66.0;
 const POOL_HEADER: f64 = 30.0;
 const POOL_GAP: f64 = 14.0;
-/// All rows together are about this high at most, so that a large fleet is still one picture.
-const ROWS_HEIGHT: f64 = 4500.0;
-const ROW_MAX: f64 = 20.0;
-const ROW_MIN: f64 = 3.0;
-/// Below this height a row has no room for its name, and only some rows are named.
-const ROW_WITH_NAME: f64 = 8.0;
+const ROW: f64 = 20.0;
+const NAME_FONT: f64 = 12.0;
 /// Average width of a letter, as a share of the font size. Fonts differ, so this is on the safe side.
 const LETTER: f64 = 0.6;
 /// Longer names are shortened.
-const NAME_LETTERS: usize = 32;
+const NAME_LETTERS: usize = 28;
 const TICKS: u64 = 12;
-
-const STYLE: &str = "\
-text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;fill:#1f2933}\
-.page{fill:#ffffff}.dim{fill:#5f6c7b}.grid{stroke:#d5dbe1;stroke-width:1}.band{fill:#f3f5f7}.rule{stroke:#aab4bf;stroke-width:1}\
-.moving{fill:#2f6fb0}.new{fill:#1d8a6d}.over{fill:#c8442f}.lost{fill:#7b1e12}.power{fill:#8a8f98}.window{stroke:#c8442f;stroke-width:2}.window-text{fill:#b03a27}\
-.without{stroke:#7a5ea8;stroke-width:2;stroke-dasharray:6 4}.without-text{fill:#6b4f9b}\
-@media(prefers-color-scheme:dark){text{fill:#e4e9ee}.page{fill:#171b20}.dim{fill:#a3afbb}.grid{stroke:#343c45}\
-.band{fill:#1e242a}.rule{stroke:#5b6672}.moving{fill:#5b9bd8}.new{fill:#41b894}.over{fill:#ec7462}.lost{fill:#ff9d8a}.power{fill:#7c8794}.window{stroke:#ec7462}\
-.window-text{fill:#f0907f}.without{stroke:#ab90d6}.without-text{fill:#bda6e2}}";
 
 /// What is drawn.
 #[derive(Debug, Default)]
@@ -42,13 +41,15 @@ pub(crate) struct Picture {
     pub(crate) title: &'static str,
     /// One sentence below the title.
     pub(crate) summary: String,
-    /// What the colours mean; those that do not occur are left out.
-    pub(crate) legend: Vec<(&'static str, &'static str)>,
+    /// What the marks mean; those that do not occur are left out.
+    pub(crate) legend: Legend,
     /// How much time is shown.
     pub(crate) span: Duration,
     /// Moments with a line through all pools: when, how it looks, and what it says. Two at most.
     pub(crate) markers: Vec<Marker>,
     pub(crate) pools: Vec<PoolPicture>,
+    /// Where the picture comes from, at the bottom: site, date and command.
+    pub(crate) source: String,
 }
 
 /// A line through all pools.
@@ -65,23 +66,48 @@ pub(crate) struct PoolPicture {
     pub(crate) name: String,
     pub(crate) facts: Vec<String>,
     pub(crate) rows: Vec<Row>,
+    /// When the pool's rollout is paused.
+    pub(crate) pauses: Vec<(Duration, Duration)>,
     /// What does not go well, below the rows.
     pub(crate) note: Option<String>,
 }
 
-/// One node, with all times it is away.
+/// One node, with all times it is away, or many that are folded into one row.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) name: String,
+    /// The last of them, where it stands for several.
+    pub(crate) last: Option<String>,
+    /// How many nodes it stands for.
+    pub(crate) nodes: usize,
     pub(crate) bars: Vec<Bar>,
 }
 
+impl Row {
+    /// The row of one node.
+    pub(crate) fn of(name: &str, bars: Vec<Bar>) -> Self {
+        Self {
+            name: name.to_owned(),
+            last: None,
+            nodes: 1,
+            bars,
+        }
+    }
+
+    fn label(&self) -> String {
+        match &self.last {
+            Some(last) => format!("{} … {} ({})", shortened(&self.name), shortened(last), self.nodes),
+            None => shortened(&self.name),
+        }
+    }
+}
+
 /// One time that a node is away.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bar {
     pub(crate) start: Duration,
     pub(crate) end: Duration,
-    pub(crate) class: &'static str,
+    pub(crate) mark: Mark,
     /// What a pointer over it shows.
     pub(crate) tip: String,
 }
@@ -92,7 +118,7 @@ pub(crate) fn rows(bars: impl IntoIterator<Item = (String, Bar)>) -> Vec<Row> {
     let mut places = std::collections::HashMap::new();
     for (name, bar) in bars {
         let place = *places.entry(name.clone()).or_insert_with(|| {
-            rows.push(Row { name, bars: Vec::new() });
+            rows.push(Row::of(&name, Vec::new()));
             rows.len() - 1
         });
         if let Some(row) = rows.get_mut(place) {
@@ -102,6 +128,43 @@ pub(crate) fn rows(bars: impl IntoIterator<Item = (String, Bar)>) -> Vec<Row> {
     rows
 }
 
+/// Rows of nodes that do not move but matter: those that are out of service from the start and take a slot, and those that are
+/// left behind.
+pub(crate) fn standing(rows: &[Row], all: &[NodeState], left: &[Waiting], span: Duration) -> Vec<Row> {
+    let moves: std::collections::HashSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    let bar = |name: &str, mark: Mark, why: &str| {
+        let bar = Bar {
+            start: Duration::ZERO,
+            end: span,
+            mark,
+            tip: format!("{name}: {why}"),
+        };
+        Row::of(name, vec![bar])
+    };
+    let mut standing: Vec<Row> = all
+        .iter()
+        .filter(|node| !node.ready() && !moves.contains(node.name.as_str()))
+        .map(|node| {
+            bar(
+                &node.name,
+                Mark::Unavailable,
+                &format!("{}, takes a slot", out_of_service(node)),
+            )
+        })
+        .collect();
+    let named: std::collections::HashSet<String> = standing.iter().map(|row| row.name.clone()).collect();
+    let waits = left
+        .iter()
+        .filter(|waiting| !moves.contains(waiting.node.as_str()) && !named.contains(&waiting.node));
+    standing.extend(waits.map(|waiting| bar(&waiting.node, Mark::Waits, &waiting.reason)));
+    standing
+}
+
+/// How many nodes a pool's rows stand for.
+pub(crate) fn nodes(rows: &[Row]) -> usize {
+    rows.iter().map(|row| row.nodes).sum()
+}
+
 /// Draws it. Each node has a row, grouped by pool, with a bar for each time that it is out of service.
 pub(crate) fn draw(picture: &Picture) -> String {
     Chart::new(picture).draw()
@@ -109,26 +172,28 @@ pub(crate) fn draw(picture: &Picture) -> String {
 
 struct Chart<'a> {
     picture: &'a Picture,
-    row_height: f64,
     plot_left: f64,
+    /// How far further lines of the legend push everything down.
+    shift: f64,
     span: Duration,
     out: String,
 }
 
 impl<'a> Chart<'a> {
     fn new(picture: &'a Picture) -> Self {
-        let rows = || picture.pools.iter().flat_map(|pool| &pool.rows);
-        let row_height = (ROWS_HEIGHT / number(rows().count().max(1))).clamp(ROW_MIN, ROW_MAX);
-        let letters = rows().map(|row| shortened(&row.name).chars().count()).max();
-        let font = name_font(row_height);
-        let plot_left = MARGIN + (number(letters.unwrap_or(0)) * font * LETTER + 14.0).max(70.0);
-        Self {
+        let rows = picture.pools.iter().flat_map(|pool| &pool.rows);
+        let letters = rows.map(|row| row.label().chars().count()).max();
+        let plot_left = MARGIN + (number(letters.unwrap_or(0)) * NAME_FONT * LETTER + 14.0).max(70.0);
+        let mut chart = Self {
             picture,
-            row_height,
             plot_left,
+            shift: 0.0,
             span: picture.span.max(Duration::from_mins(1)),
             out: String::new(),
-        }
+        };
+        let last = chart.legend().last().map(|(_, _, y, _)| *y);
+        chart.shift = last.unwrap_or_default();
+        chart
     }
 
     fn draw(mut self) -> String {
@@ -139,50 +204,81 @@ impl<'a> Chart<'a> {
         ));
         self.line(&format!("<title id=\"title\">{}</title>", escaped(self.picture.title)));
         self.line(&format!("<style>{STYLE}</style>"));
+        self.line(PATTERNS);
         self.line(&format!("<rect class=\"page\" width=\"{WIDTH}\" height=\"{height}\"/>"));
         self.head();
         self.grid(height - FOOTER);
         self.pools();
         self.markers(height - FOOTER);
+        self.source(height);
         self.line("</svg>");
         self.out
     }
 
     fn height(&self) -> f64 {
-        let pools: f64 = self.picture.pools.iter().map(|pool| self.pool_height(pool)).sum();
-        (HEADER + pools.max(40.0) + FOOTER).ceil()
+        let pools: f64 = self.picture.pools.iter().map(Self::pool_height).sum();
+        (HEADER + self.shift + pools.max(40.0) + FOOTER).ceil()
     }
 
-    fn pool_height(&self, pool: &PoolPicture) -> f64 {
+    fn pool_height(pool: &PoolPicture) -> f64 {
         let note = if pool.note.is_none() { 0.0 } else { 18.0 };
-        POOL_HEADER + number(pool.rows.len()) * self.row_height + note + POOL_GAP
+        POOL_HEADER + number(pool.rows.len()) * ROW + note + POOL_GAP
     }
 
     fn head(&mut self) {
         let picture = self.picture;
         self.text(MARGIN, 38.0, 20.0, "start", "", picture.title);
         self.text(MARGIN, 60.0, 13.0, "start", "dim", &picture.summary);
-        let mut x = MARGIN;
-        for (class, label) in &picture.legend {
-            if !self.occurs(class) {
+        for (mark, x, y, label) in self.legend() {
+            self.mark(mark, (x, y + 75.0), (22.0, 10.0), "");
+            self.text(x + 28.0, y + 84.0, 12.0, "start", "", label);
+        }
+    }
+
+    /// Each mark of the legend that occurs, with its place.
+    fn legend(&self) -> Vec<(Mark, f64, f64, &'static str)> {
+        let (mut x, mut y) = (MARGIN, 0.0);
+        let mut places = Vec::new();
+        for (mark, label) in &self.picture.legend {
+            if !self.occurs(*mark) {
                 continue;
             }
-            self.line(&format!(
-                "<rect class=\"{class}\" x=\"{x:.1}\" y=\"75\" width=\"14\" height=\"10\" rx=\"2\"/>"
-            ));
-            self.text(x + 20.0, 84.0, 12.0, "start", "", label);
-            x += 20.0 + number(label.chars().count()) * 12.0 * LETTER + 24.0;
+            let width = 28.0 + number(label.chars().count()) * 12.0 * LETTER;
+            if x + width > WIDTH - MARGIN {
+                (x, y) = (MARGIN, y + LEGEND_LINE);
+            }
+            places.push((*mark, x, y, *label));
+            x += width + 20.0;
         }
+        places
+    }
+
+    fn source(&mut self, height: f64) {
+        let source = &self.picture.source;
+        let size = 11.0;
+        // A long command is cut rather than drawn over the edge.
+        let room = (WIDTH - 2.0 * MARGIN) / (size * LETTER);
+        let text = if number(source.chars().count()) <= room {
+            source.clone()
+        } else {
+            let letters = source
+                .chars()
+                .enumerate()
+                .take_while(|(at, _)| number(*at) < room - 1.0);
+            letters.map(|(_, letter)| letter).chain(['…']).collect()
+        };
+        self.text(MARGIN, height - 16.0, size, "start", "dim", &text);
     }
 
     fn grid(&mut self, bottom: f64) {
         let step = tick_step(self.span);
+        let axis = AXIS + self.shift;
         let markers: Vec<Duration> = self.picture.markers.iter().map(|marker| marker.at).collect();
         let mut next = Some(Duration::ZERO);
         while let Some(time) = next.filter(|time| *time <= self.span) {
             let x = self.x(time);
             self.line(&format!(
-                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{AXIS}\" y2=\"{bottom:.1}\"/>"
+                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{axis:.1}\" y2=\"{bottom:.1}\"/>"
             ));
             let label = if time.is_zero() {
                 "0".to_owned()
@@ -191,13 +287,13 @@ impl<'a> Chart<'a> {
             };
             // A marker has its own label up there, and its line would cross this one.
             if markers.iter().all(|marker| (self.x(*marker) - x).abs() > 28.0) {
-                self.text(x, AXIS - 6.0, 11.0, "middle", "dim", &label);
+                self.text(x, axis - 6.0, 11.0, "middle", "dim", &label);
             }
             self.text(x, bottom + 16.0, 11.0, "middle", "dim", &label);
             next = time.checked_add(step);
         }
         let right = WIDTH - MARGIN;
-        for y in [AXIS, bottom] {
+        for y in [axis, bottom] {
             self.line(&format!(
                 "<line class=\"rule\" x1=\"{:.1}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>",
                 self.plot_left
@@ -207,40 +303,46 @@ impl<'a> Chart<'a> {
 
     fn pools(&mut self) {
         let picture = self.picture;
-        let mut y = HEADER;
+        let mut y = HEADER + self.shift;
         for pool in &picture.pools {
-            let bottom = y + self.pool_height(pool);
+            let bottom = y + Self::pool_height(pool);
             self.pool(pool, y);
             y = bottom;
         }
         if picture.pools.iter().all(|pool| pool.rows.is_empty()) {
             let x = self.plot_left + 12.0;
-            self.text(x, HEADER + 26.0, 13.0, "start", "dim", "No node moves.");
+            self.text(x, HEADER + self.shift + 26.0, 13.0, "start", "dim", "No node moves.");
         }
     }
 
     fn pool(&mut self, pool: &PoolPicture, top: f64) {
         self.pool_title(pool, top);
         let mut y = top + POOL_HEADER;
-        // Without room for every name, name as many rows as fit.
-        let every = if self.row_height >= ROW_WITH_NAME { 1 } else { 4 };
-        let font = name_font(self.row_height);
         for (index, row) in pool.rows.iter().enumerate() {
-            if index % 2 == 1 && self.row_height >= ROW_WITH_NAME {
+            if index % 2 == 1 {
                 self.line(&format!(
-                    "<rect class=\"band\" x=\"{MARGIN}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill-opacity=\"0.6\"/>",
+                    "<rect class=\"band\" x=\"{MARGIN}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{ROW:.1}\" fill-opacity=\"0.6\"/>",
                     WIDTH - 2.0 * MARGIN,
-                    self.row_height
                 ));
             }
-            if index % every == 0 {
-                let baseline = y + self.row_height / 2.0 + font * 0.35;
-                self.text(self.plot_left - 8.0, baseline, font, "end", "", &shortened(&row.name));
-            }
+            let baseline = y + ROW / 2.0 + NAME_FONT * 0.35;
+            self.text(self.plot_left - 8.0, baseline, NAME_FONT, "end", "", &row.label());
             for bar in &row.bars {
                 self.bar(bar, y);
             }
-            y += self.row_height;
+            y += ROW;
+        }
+        let first = top + POOL_HEADER;
+        for (start, end) in &pool.pauses {
+            let (left, right) = (self.x(*start), self.x(*end));
+            let tip = format!(
+                "{} is paused: {} to {}",
+                pool.name,
+                format_duration(*start),
+                format_duration(*end)
+            );
+            let size = ((right - left).max(2.0), (y - first).max(6.0));
+            self.mark(Mark::Paused, (left, first), size, &tip);
         }
         if let Some(note) = &pool.note {
             self.text(self.plot_left + 4.0, y + 13.0, 11.0, "start", "window-text", note);
@@ -264,29 +366,44 @@ impl<'a> Chart<'a> {
         ));
     }
 
-    fn occurs(&self, class: &str) -> bool {
-        let rows = self.picture.pools.iter().flat_map(|pool| &pool.rows);
-        rows.flat_map(|row| &row.bars).any(|bar| bar.class == class)
+    fn occurs(&self, mark: Mark) -> bool {
+        let mut pools = self.picture.pools.iter();
+        match mark {
+            Mark::Paused => pools.any(|pool| !pool.pauses.is_empty()),
+            _ => pools
+                .flat_map(|pool| &pool.rows)
+                .flat_map(|row| &row.bars)
+                .any(|bar| bar.mark == mark),
+        }
     }
 
     fn bar(&mut self, bar: &Bar, y: f64) {
         let (left, right) = (self.x(bar.start), self.x(bar.end));
-        let inset = (self.row_height * 0.15).min(3.0);
         // A node that is never away is a thin mark, so that its row is not empty.
-        self.line(&format!(
-            "<rect class=\"{}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{:.1}\"><title>{}</title></rect>",
-            bar.class,
-            y + inset,
-            (right - left).max(2.0),
-            self.row_height - 2.0 * inset,
-            (self.row_height / 8.0).min(2.0),
-            escaped(&bar.tip)
-        ));
+        let size = ((right - left).max(2.0), ROW - 6.0);
+        self.mark(bar.mark, (left, y + 3.0), size, &bar.tip);
+    }
+
+    /// One mark: a colour, and a pattern on it where the colour alone could be taken for another one.
+    fn mark(&mut self, mark: Mark, (x, y): (f64, f64), (width, height): (f64, f64), tip: &str) {
+        let place = format!("x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"2\"");
+        let tip = if tip.is_empty() {
+            String::new()
+        } else {
+            format!("<title>{}</title>", escaped(tip))
+        };
+        let class = mark.class();
+        self.line(&format!("<rect class=\"{class}\" {place}>{tip}</rect>"));
+        if let Some(pattern) = mark.pattern() {
+            self.line(&format!(
+                "<rect fill=\"url(#{pattern})\" pointer-events=\"none\" {place}/>"
+            ));
+        }
     }
 
     fn markers(&mut self, bottom: f64) {
         // Each label has its own line above the axis, so that they cannot cover each other.
-        for (marker, y) in self.picture.markers.iter().zip([112.0, 98.0]) {
+        for (marker, y) in self.picture.markers.iter().zip([112.0 + self.shift, 98.0 + self.shift]) {
             self.marker(marker.at, marker.class, &marker.label, y, bottom);
         }
     }
@@ -332,10 +449,6 @@ fn tick_step(span: Duration) -> Duration {
     let step = minutes.into_iter().find(|step| span / step <= TICKS);
     let step = step.unwrap_or_else(|| span.div_ceil(TICKS).div_ceil(1440).max(1).saturating_mul(1440));
     Duration::from_secs(step.saturating_mul(60))
-}
-
-fn name_font(row_height: f64) -> f64 {
-    (row_height * 0.65).clamp(7.0, 12.0)
 }
 
 /// A count as a coordinate. Counts of nodes are far below 2^52, where the conversion would lose digits.

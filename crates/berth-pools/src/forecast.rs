@@ -106,6 +106,45 @@ pub struct Forecast {
     pub first_over: Option<String>,
 }
 
+impl Forecast {
+    /// Whether the rollout fits its window, and why not.
+    pub fn verdict(&self) -> Option<String> {
+        let (window, fits) = (self.window?, self.fits_window?);
+        let length = format_duration(window);
+        if fits {
+            let spare = format_duration(window.saturating_sub(self.finish));
+            return Some(format!("fits the window of {length}, with {spare} to spare"));
+        }
+        if self.finish > window {
+            let over = format_duration(self.finish.saturating_sub(window));
+            let first = self.first_over.as_deref().unwrap_or_default();
+            return Some(format!(
+                "does not fit the window of {length}: {over} too long; first to be late is {first}"
+            ));
+        }
+        // What a pause keeps back was asked for.
+        let stuck = self
+            .pools
+            .iter()
+            .filter(|pool| !pool.paused)
+            .flat_map(|pool| &pool.left);
+        let names: Vec<&str> = stuck.map(|waiting| waiting.node.as_str()).collect();
+        let (first, rest) = names.split_at(names.len().min(NAMES_IN_A_SENTENCE));
+        let more = match rest.len() {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        let spare = format_duration(window.saturating_sub(self.finish));
+        Some(format!(
+            "does not fit the window of {length}: {}{more} would never be done; all others fit, with {spare} to spare",
+            first.join(", ")
+        ))
+    }
+}
+
+/// So many names are spelled out in a sentence; the rest is counted.
+const NAMES_IN_A_SENTENCE: usize = 5;
+
 /// The answer for one pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PoolForecast {

@@ -40,8 +40,8 @@ pub use reconcile::{
     reconcile_specs, reconcile_with,
 };
 pub use rehearsal::{
-    AtWindow, Consequences, Delayed, Ending, Happening, Mishap, Moment, Outage, OutageKind, PoolRehearsal, Rehearsal,
-    Script, ScriptError, ScriptEvent, compare, rehearsal_svg, rehearse,
+    AtWindow, Consequences, Delayed, Ending, Happening, Mishap, Moment, Outage, OutageKind, Pause, PoolRehearsal,
+    Rehearsal, Script, ScriptError, ScriptEvent, compare, rehearsal_svg, rehearse,
 };
 pub use render::{
     EXTENSIONS, OS_IMAGE_OVERRIDDEN, RELEASE_IMAGE_VERSION, RenderError, RenderOptions, RenderProblem, RenderWarning,

@@ -21,7 +21,8 @@ pub use self::{
     svg::rehearsal_svg,
 };
 use crate::{
-    forecast::{ForecastInput, seconds, seconds_if_any},
+    chart::counted,
+    forecast::{ForecastInput, format_duration, seconds, seconds_if_any},
     rollout::Waiting,
 };
 
@@ -63,6 +64,8 @@ pub struct PoolRehearsal {
     pub pool: String,
     /// Whether its rollout is stopped at the end.
     pub paused: bool,
+    /// When its rollout was stopped, in their order.
+    pub pauses: Vec<Pause>,
     /// How many nodes may be out of service, counted with the nodes that join.
     pub max_unavailable: usize,
     /// How many nodes of the pool were out of service at the same time, at most. Machines that join are not counted.
@@ -76,6 +79,17 @@ pub struct PoolRehearsal {
     /// When the last node that comes back is back.
     #[serde(rename = "finish_seconds", serialize_with = "seconds")]
     pub finish: Duration,
+}
+
+/// One time that the rollout of a pool is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Pause {
+    /// From when.
+    #[serde(rename = "start_seconds", serialize_with = "seconds")]
+    pub start: Duration,
+    /// Until when; nothing if it does not go on.
+    #[serde(rename = "end_seconds", serialize_with = "seconds_if_any")]
+    pub end: Option<Duration>,
 }
 
 /// One time that a node is out of service.
@@ -96,6 +110,8 @@ pub struct Outage {
     pub end: Option<Duration>,
     /// How often it reboots in this time.
     pub reboots: u32,
+    /// Whether it was without power for some of this time.
+    pub lost_power: bool,
     /// How it ends.
     pub ending: Ending,
 }
@@ -195,6 +211,32 @@ pub fn compare(without: &Rehearsal, with: &Rehearsal) -> Consequences {
 }
 
 impl Rehearsal {
+    /// Whether the change fits its window, and why not.
+    pub fn verdict(&self) -> Option<String> {
+        let (window, fits) = (self.window?, self.fits_window?);
+        let length = format_duration(window);
+        if fits {
+            let spare = format_duration(window.saturating_sub(self.finish));
+            return Some(format!("fits the window of {length}, with {spare} to spare"));
+        }
+        let at_window = self.at_window.as_ref();
+        let out = at_window.map_or(0, |at| at.out.len());
+        let not_begun = at_window.map_or(0, |at| at.not_begun.len());
+        let mut why = Vec::new();
+        if out > 0 {
+            why.push(format!("{} out when it closes", counted(out, "node")));
+        }
+        if not_begun > 0 {
+            why.push(format!("{} not begun", counted(not_begun, "node")));
+        }
+        let why = if why.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", why.join(", "))
+        };
+        Some(format!("does not fit the window of {length}{why}"))
+    }
+
     /// When each node that takes part is done; nothing for a node that does not complete.
     fn arrivals(&self) -> BTreeMap<&str, Option<Duration>> {
         let mut arrivals = BTreeMap::new();

@@ -29,5 +29,5 @@ pub use max_unavailable::{MaxUnavailable, MaxUnavailableError};
 pub use node::{DaemonState, NodeConditions, NodeState, NodeStateError, annotation};
 pub use plan::{PoolRollout, RolloutPlan, Waiting, plan_pool, plan_pools};
 
-pub(crate) use plan::Quorum;
+pub(crate) use plan::{Quorum, out_of_service};
 pub(crate) use select::select;

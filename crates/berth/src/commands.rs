@@ -59,7 +59,7 @@ mod up;
 mod ztp;
 mod ztp_check;
 
-use std::io::Read;
+use std::{ffi::OsString, io::Read};
 
 use berth_clock::Clock;
 
@@ -71,12 +71,14 @@ use crate::{
     },
     exit::Exit,
     failure::Failure,
+    origin::Origin,
     output::Printer,
 };
 
 /// Runs the command that was typed.
 pub(crate) fn run(
     command: Command,
+    typed: &[OsString],
     stdin: &mut dyn Read,
     clock: &Clock,
     printer: &mut Printer<'_>,
@@ -125,8 +127,8 @@ pub(crate) fn run(
         Command::Rollout(args) => match args.command {
             RolloutCommand::Plan(args) => rollout_plan::run(&args, stdin, printer),
         },
-        Command::Forecast(args) => forecast::run(&args, stdin, printer),
-        Command::Rehearse(args) => rehearse::run(&args, stdin, printer),
+        Command::Forecast(args) => forecast::run(&args, stdin, &Origin::new(typed, clock), printer),
+        Command::Rehearse(args) => rehearse::run(&args, stdin, &Origin::new(typed, clock), printer),
         Command::MachineConfig(args) => machineconfig::run(&args, stdin, printer),
         Command::Ignition(args) => ignition::run(&args, stdin, printer),
         Command::CloudInit(args) => cloud_init::run(&args, stdin, printer),

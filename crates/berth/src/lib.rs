@@ -22,6 +22,7 @@ mod findings;
 mod input;
 mod io;
 mod live_image;
+mod origin;
 mod output;
 mod places;
 mod provenance;
@@ -67,7 +68,7 @@ where
     let mut stdout = UntilClosed::new(&mut *io.stdout);
     let mut printer = Printer::new(&mut stdout, &mut *io.stderr);
     let result = match parse(&args) {
-        Ok(Ok(cli)) => commands::run(cli.command, &mut *io.stdin, &io.clock, &mut printer),
+        Ok(Ok(cli)) => commands::run(cli.command, &args, &mut *io.stdin, &io.clock, &mut printer),
         Ok(Err(failure)) => Err(failure),
         Err(error) => usage(&error, &args, &mut printer),
     };

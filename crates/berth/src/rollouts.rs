@@ -29,7 +29,7 @@ pub(crate) fn change<'a>(
     args: &ChangeArgs,
     stdin: &mut dyn Read,
     printer: &mut Printer<'a>,
-    play: impl FnOnce(&ForecastInput, &mut Printer<'a>) -> Result<Option<bool>, Failure>,
+    play: impl FnOnce(&ForecastInput, &Site, &mut Printer<'a>) -> Result<Option<bool>, Failure>,
 ) -> Result<Exit, Failure> {
     stdin_once(&args.files.paths, Some(&args.nodes))?;
     let mut loaded = Loaded::read(&args.files.paths, stdin)?;
@@ -50,7 +50,7 @@ pub(crate) fn change<'a>(
         drain: minutes(args.drain_minutes),
         window: args.window,
     };
-    let fits = play(&input, printer)?;
+    let fits = play(&input, &loaded.site, printer)?;
 
     if let Some(note) = changing.note() {
         printer.note(&note)?;

@@ -2,16 +2,23 @@
 
 use std::time::Duration;
 
-use super::{Forecast, NodeForecast, NodeKind, PoolForecast, format_duration};
-use crate::chart::{Bar, Marker, Picture, PoolPicture, counted, draw, rows};
+use super::{Forecast, ForecastInput, ForecastPool, NodeForecast, NodeKind, PoolForecast, format_duration};
+use crate::chart::{Bar, Mark, Marker, Picture, PoolPicture, counted, draw, folded, nodes, rows, standing};
 
 /// Draws the forecast.
 ///
-/// Each node that moves or joins has a row, grouped by pool, with a bar for the time it is out of service. Bars that
-/// end after the maintenance window have another colour.
-pub fn svg(forecast: &Forecast) -> String {
-    let pools: Vec<PoolPicture> = forecast.pools.iter().map(|pool| pool_picture(forecast, pool)).collect();
+/// Each node that moves or joins has a row, grouped by pool, with a bar for the time it is out of service; so have nodes that are
+/// out of service before, and nodes that do not move. Many nodes share rows, so that a large fleet is one screen. `source` is
+/// shown at the bottom: the site, the date and the command.
+pub fn svg(input: &ForecastInput, forecast: &Forecast, source: &str) -> String {
     let span = span(forecast);
+    let mut pools: Vec<PoolPicture> = forecast
+        .pools
+        .iter()
+        .zip(&input.pools)
+        .map(|(pool, of)| pool_picture(forecast, pool, of, span))
+        .collect();
+    folded(&mut pools);
     let window = forecast.window.map(|window| Marker {
         at: window,
         class: "window",
@@ -26,46 +33,51 @@ pub fn svg(forecast: &Forecast) -> String {
     });
     draw(&Picture {
         title: "Rollout forecast",
-        summary: summary(forecast, &pools),
+        summary: summary(forecast),
         legend: vec![
-            ("moving", "moves to its pool's config"),
-            ("new", "joins"),
-            ("over", "ends after the window"),
+            (Mark::Moving, "moves to its pool's config"),
+            (Mark::New, "joins"),
+            (Mark::Over, "ends after the window"),
+            (Mark::Unavailable, "out of service before"),
+            (Mark::Waits, "does not move"),
+            (Mark::Paused, "paused"),
         ],
         span,
         markers: window.into_iter().chain(without).collect(),
         pools,
+        source: source.to_owned(),
     })
 }
 
-fn summary(forecast: &Forecast, pools: &[PoolPicture]) -> String {
-    let nodes = pools.iter().map(|pool| pool.rows.len()).sum::<usize>();
+fn summary(forecast: &Forecast) -> String {
+    let nodes = forecast.pools.iter().map(|pool| pool.nodes.len()).sum::<usize>();
     let reboots = |count: fn(&PoolForecast) -> u32| forecast.pools.iter().map(count).fold(0, u32::saturating_add);
-    let fits = match forecast.fits_window {
-        Some(true) => ". Fits the window",
-        Some(false) => ". Does not fit the window",
-        None => "",
-    };
+    let fits = forecast
+        .verdict()
+        .map(|verdict| format!("; {verdict}"))
+        .unwrap_or_default();
     format!(
-        "{} in {}, done after {}, {} (without first-boot labels: {} and {}){fits}.",
+        "{} in {}, {}, done after {} (without first-boot labels: {}, {}){fits}",
         counted(nodes, "node"),
         counted(forecast.pools.len(), "pool"),
-        format_duration(forecast.finish),
         counted(reboots(|pool| pool.reboots_with) as usize, "reboot"),
-        format_duration(forecast.finish_without_berth),
+        format_duration(forecast.finish),
         counted(reboots(|pool| pool.reboots_without) as usize, "reboot"),
+        format_duration(forecast.finish_without_berth),
     )
 }
 
-fn pool_picture(forecast: &Forecast, pool: &PoolForecast) -> PoolPicture {
+fn pool_picture(forecast: &Forecast, pool: &PoolForecast, of: &ForecastPool, span: Duration) -> PoolPicture {
     let bars = pool.nodes.iter().map(|node| (node.node.clone(), bar(forecast, node)));
-    let rows = rows(bars);
-    let mut facts = vec![counted(rows.len(), "node")];
+    let mut rows = rows(bars);
+    let moving = nodes(&rows);
+    rows.extend(standing(&rows, &of.rollout.nodes, &pool.left, span));
+    let mut facts = vec![counted(moving, "node")];
     if !pool.waves.is_empty() {
         facts.push(format!("{} at a time", pool.max_unavailable));
         facts.push(counted(pool.waves.len(), "wave"));
     }
-    if !rows.is_empty() {
+    if moving > 0 {
         facts.push(format!("done after {}", format_duration(pool.finish)));
     }
     if pool.paused {
@@ -82,21 +94,22 @@ fn pool_picture(forecast: &Forecast, pool: &PoolForecast) -> PoolPicture {
         name: pool.pool.clone(),
         facts,
         rows,
+        pauses: pool.paused.then_some((Duration::ZERO, span)).into_iter().collect(),
         note,
     }
 }
 
 fn bar(forecast: &Forecast, node: &NodeForecast) -> Bar {
-    let class = match node.kind {
-        _ if forecast.window.is_some_and(|window| node.end > window) => "over",
-        NodeKind::Moving => "moving",
-        NodeKind::New => "new",
+    let mark = match node.kind {
+        _ if forecast.window.is_some_and(|window| node.end > window) => Mark::Over,
+        NodeKind::Moving => Mark::Moving,
+        NodeKind::New => Mark::New,
     };
     let wave = node.wave.map(|wave| format!("wave {wave}, ")).unwrap_or_default();
     Bar {
         start: node.start,
         end: node.end,
-        class,
+        mark,
         tip: format!(
             "{}: {wave}{} to {}, {}",
             node.node,

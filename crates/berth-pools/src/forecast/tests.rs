@@ -210,7 +210,7 @@ fn the_chart_is_xml_with_a_row_per_node() {
     let nodes = ["a<b>&\"c\"", "d'\u{1}\u{fffe}", "e"].map(old).into();
     let mut input = input(vec![pool("in<fra&", 1, nodes, vec![new("n1")])]);
     input.window = Some(minutes(60));
-    let chart = svg(&forecast(&input));
+    let chart = svg(&input, &forecast(&input), "site <&> berth forecast");
     let document = roxmltree::Document::parse(&chart).unwrap();
     let bars: Vec<(&str, &str)> = document
         .descendants()
@@ -233,6 +233,7 @@ fn the_chart_is_xml_with_a_row_per_node() {
     );
     let texts: String = document.descendants().filter_map(|element| element.text()).collect();
     assert!(texts.contains("window ends 1h") && texts.contains("in<fra&"));
+    assert!(texts.contains("15m too long; first to be late is e") && texts.contains("site <&> berth forecast"));
     assert!(
         !chart.contains("http://") || chart.matches("http://").count() == 1,
         "only the name of the format"
@@ -241,20 +242,28 @@ fn the_chart_is_xml_with_a_row_per_node() {
 
 #[test]
 fn a_chart_of_nothing_says_so() {
-    let chart = svg(&forecast(&ForecastInput::default()));
+    let input = ForecastInput::default();
+    let chart = svg(&input, &forecast(&input), "");
     roxmltree::Document::parse(&chart).unwrap();
     assert!(chart.contains("No node moves."));
 }
 
 #[test]
 fn a_chart_stays_a_picture() {
-    for (count, highest) in [(1, 300.0), (60, 1_700.0), (500, 5_000.0), (3_000, 9_500.0)] {
+    for count in [1, 60, 500, 3_000] {
         let nodes = (0..count).map(|index| old(&format!("node-{index:04}"))).collect();
         let limit = u32::try_from(count / 10).unwrap();
-        let chart = svg(&forecast(&input(vec![pool("infra", limit, nodes, Vec::new())])));
+        let input = input(vec![pool("infra", limit, nodes, Vec::new())]);
+        let chart = svg(&input, &forecast(&input), "");
         let document = roxmltree::Document::parse(&chart).unwrap();
         let height: f64 = document.root_element().attribute("height").unwrap().parse().unwrap();
-        assert!(height <= highest, "{count} nodes: {height}");
+        assert!(height <= 1_100.0, "{count} nodes: {height}");
+        let tips = document.descendants().filter(|element| element.has_tag_name("title"));
+        let told: String = tips.filter_map(|tip| tip.text()).collect();
+        assert!(
+            (0..count).all(|index| told.contains(&format!("node-{index:04}: wave"))),
+            "nobody is lost in the folds"
+        );
     }
 }
 
@@ -263,7 +272,7 @@ fn extreme_times_do_not_overflow() {
     let mut input = input(vec![pool("infra", 1, vec![old("a"), old("b")], vec![new("n")])]);
     input.reboot = Duration::MAX;
     input.window = Some(Duration::ZERO);
-    roxmltree::Document::parse(&svg(&forecast(&input))).unwrap();
+    roxmltree::Document::parse(&svg(&input, &forecast(&input), "")).unwrap();
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    AtWindow, Ending, Moment, Outage, OutageKind, PoolRehearsal, Rehearsal,
+    AtWindow, Ending, Moment, Outage, OutageKind, Pause, PoolRehearsal, Rehearsal,
     daemon::{Machine, Stage, arrive, ask_for_drain, at_work, begins, cordon, give_up, leave},
     script::{Happening, Mishap, Script},
 };
@@ -74,6 +74,7 @@ struct World<'a> {
     /// Mishaps of machines that have not joined yet.
     awaited: HashMap<String, Mishap>,
     outages: Vec<Vec<Open>>,
+    pauses: Vec<Vec<Pause>>,
     /// The pools that have to be planned again.
     changed: BTreeSet<usize>,
     due: BinaryHeap<Reverse<(Duration, Due)>>,
@@ -101,6 +102,7 @@ impl<'a> World<'a> {
             joining: HashMap::new(),
             awaited: HashMap::new(),
             outages: pools.iter().map(|_| Vec::new()).collect(),
+            pauses: pools.iter().map(|pool| begun(pool.paused)).collect(),
             changed: (0..pools.len()).collect(),
             pools,
             due: BinaryHeap::new(),
@@ -142,6 +144,7 @@ impl<'a> World<'a> {
                             reboot: Some(Duration::ZERO),
                             end: comes.then_some(end),
                             reboots: boots,
+                            lost_power: false,
                             ending: if comes { Ending::Back } else { Ending::Lost },
                         },
                         slot: false,
@@ -369,6 +372,15 @@ impl<'a> World<'a> {
         if let Some(rollout) = self.pools.get_mut(pool) {
             rollout.paused = paused;
         }
+        let now = self.time;
+        if let Some(pauses) = self.pauses.get_mut(pool) {
+            match pauses.last_mut().filter(|pause| pause.end.is_none()) {
+                Some(_) if paused => {}
+                Some(pause) => pause.end = Some(now),
+                None if paused => pauses.push(Pause { start: now, end: None }),
+                None => {}
+            }
+        }
         self.changed.insert(pool);
         self.journal.push(Moment {
             at: self.time,
@@ -397,6 +409,7 @@ impl<'a> World<'a> {
         let kind = if moving { None } else { Some(OutageKind::Power) };
         if let Some(open) = self.open_outage(place) {
             open.ending = Ending::Off;
+            open.lost_power = true;
             open.kind = kind.unwrap_or(open.kind);
         }
     }
@@ -564,6 +577,7 @@ impl<'a> World<'a> {
                 reboot: None,
                 end: None,
                 reboots: 0,
+                lost_power: false,
                 ending: Ending::Back,
             },
             slot: true,
@@ -597,7 +611,10 @@ impl<'a> World<'a> {
 
     fn finish(self) -> Rehearsal {
         let input = self.input;
-        let pools: Vec<PoolRehearsal> = self.pools.iter().zip(self.outages).map(pool_rehearsal).collect();
+        let played = self.pools.iter().zip(self.outages).zip(self.pauses);
+        let pools: Vec<PoolRehearsal> = played
+            .map(|((rollout, outages), pauses)| pool_rehearsal(rollout, outages, pauses))
+            .collect();
         let finish = pools.iter().map(|pool| pool.finish).max().unwrap_or_default();
         let stuck = pools.iter().any(|pool| !pool.paused && !pool.left.is_empty());
         let fits_window = input.window.map(|window| finish <= window && !stuck);
@@ -617,7 +634,16 @@ fn reboots_of_new(node: &NewNode) -> u32 {
     node.reboots.unwrap_or(Reboots::NEW).with
 }
 
-fn pool_rehearsal((rollout, mut open): (&PoolRollout, Vec<Open>)) -> PoolRehearsal {
+/// The pause of a pool that is paused from the start.
+fn begun(paused: bool) -> Vec<Pause> {
+    let pause = Pause {
+        start: Duration::ZERO,
+        end: None,
+    };
+    paused.then_some(pause).into_iter().collect()
+}
+
+fn pool_rehearsal(rollout: &PoolRollout, mut open: Vec<Open>, pauses: Vec<Pause>) -> PoolRehearsal {
     open.sort_by_key(|open| (open.outage.start, open.slot));
     let most_out = most_at_once(open.iter().filter(|open| open.slot).map(|open| &open.outage));
     let outages: Vec<Outage> = open.into_iter().map(|open| open.outage).collect();
@@ -642,6 +668,7 @@ fn pool_rehearsal((rollout, mut open): (&PoolRollout, Vec<Open>)) -> PoolRehears
     PoolRehearsal {
         pool: rollout.pool.clone(),
         paused: rollout.paused,
+        pauses,
         max_unavailable: rollout.limit(),
         most_out,
         reboots: outages.iter().fold(0, |sum, outage| sum.saturating_add(outage.reboots)),

@@ -1,35 +1,44 @@
 //! The rehearsal as a chart over time.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{collections::BTreeSet, fmt::Write as _, time::Duration};
 
 use super::{Ending, Outage, OutageKind, PoolRehearsal, Rehearsal};
 use crate::{
-    chart::{Bar, Marker, Picture, PoolPicture, counted, draw, rows},
-    forecast::format_duration,
+    chart::{Bar, Mark, Marker, Picture, PoolPicture, counted, draw, folded, nodes, rows, standing},
+    forecast::{ForecastInput, ForecastPool, format_duration},
 };
 
 /// Draws the rehearsal: a row for each node, with a bar for each time that it is out of service. A bar that runs to the
-/// edge is a node that does not come back.
-pub fn rehearsal_svg(rehearsal: &Rehearsal) -> String {
+/// edge is a node that does not come back. Nodes that are out of service before have a row too, and nodes that do not move. Many
+/// nodes share rows, so that a large fleet is one screen. `source` is shown at the bottom: the site, the date and the command.
+pub fn rehearsal_svg(input: &ForecastInput, rehearsal: &Rehearsal, source: &str) -> String {
     // Nodes that do not come back are out for a while longer than everything else.
     let shown = rehearsal.finish.max(rehearsal.window.unwrap_or_default());
     let gone = outages(rehearsal).filter(|outage| outage.end.is_none());
     let latest = gone.map(|outage| outage.start.saturating_add(outage.start / 10)).max();
     let span = shown.max(latest.unwrap_or_default()).max(Duration::from_mins(1));
-    let pools: Vec<PoolPicture> = rehearsal
+    let mut pools: Vec<PoolPicture> = rehearsal
         .pools
         .iter()
-        .map(|pool| picture(rehearsal, pool, span))
+        .zip(&input.pools)
+        .map(|(pool, of)| picture(input, rehearsal, pool, of, span))
         .collect();
+    folded(&mut pools);
     draw(&Picture {
         title: "Rollout rehearsal",
-        summary: summary(rehearsal, &pools),
+        summary: summary(rehearsal),
         legend: vec![
-            ("moving", "moves to its pool's config"),
-            ("new", "joins"),
-            ("power", "without power"),
-            ("over", "ends after the window"),
-            ("lost", "does not come back"),
+            (Mark::Moving, "moves to its pool's config"),
+            (Mark::New, "joins"),
+            (Mark::Over, "ends after the window"),
+            (Mark::Slow, "slow boot"),
+            (Mark::Refused, "config refused"),
+            (Mark::Drain, "drain stuck"),
+            (Mark::Power, "no power"),
+            (Mark::Lost, "does not come back"),
+            (Mark::Unavailable, "out of service before"),
+            (Mark::Waits, "does not move"),
+            (Mark::Paused, "paused"),
         ],
         span,
         markers: rehearsal
@@ -42,6 +51,7 @@ pub fn rehearsal_svg(rehearsal: &Rehearsal) -> String {
             .into_iter()
             .collect(),
         pools,
+        source: source.to_owned(),
     })
 }
 
@@ -49,13 +59,13 @@ fn outages(rehearsal: &Rehearsal) -> impl Iterator<Item = &Outage> {
     rehearsal.pools.iter().flat_map(|pool| &pool.outages)
 }
 
-fn summary(rehearsal: &Rehearsal, pools: &[PoolPicture]) -> String {
-    let nodes = pools.iter().map(|pool| pool.rows.len()).sum::<usize>();
+fn summary(rehearsal: &Rehearsal) -> String {
+    let nodes: BTreeSet<&str> = outages(rehearsal).map(|outage| outage.node.as_str()).collect();
     let reboots = outages(rehearsal).fold(0_u32, |sum, outage| sum.saturating_add(outage.reboots));
     let left = rehearsal.pools.iter().map(|pool| pool.left.len()).sum::<usize>();
     let mut text = format!(
         "{} in {}, done after {}, {}",
-        counted(nodes, "node"),
+        counted(nodes.len(), "node"),
         counted(rehearsal.pools.len(), "pool"),
         format_duration(rehearsal.finish),
         counted(reboots as usize, "reboot"),
@@ -66,28 +76,34 @@ fn summary(rehearsal: &Rehearsal, pools: &[PoolPicture]) -> String {
         // Writing to a String cannot fail.
         count => drop(write!(text, "; {count} nodes do not complete")),
     }
-    text.push_str(match rehearsal.fits_window {
-        Some(true) => ". Fits the window.",
-        Some(false) => ". Does not fit the window.",
-        None => ".",
-    });
+    if let Some(verdict) = rehearsal.verdict() {
+        let _ = write!(text, "; {verdict}");
+    }
     text
 }
 
-fn picture(rehearsal: &Rehearsal, pool: &PoolRehearsal, span: Duration) -> PoolPicture {
+fn picture(
+    input: &ForecastInput,
+    rehearsal: &Rehearsal,
+    pool: &PoolRehearsal,
+    of: &ForecastPool,
+    span: Duration,
+) -> PoolPicture {
     let bars = pool
         .outages
         .iter()
-        .map(|outage| (outage.node.clone(), bar(rehearsal, outage, span)));
-    let rows = rows(bars);
-    let mut facts = vec![counted(rows.len(), "node")];
+        .map(|outage| (outage.node.clone(), bar(input, rehearsal, outage, span)));
+    let mut rows = rows(bars);
+    let moving = nodes(&rows);
+    rows.extend(standing(&rows, &of.rollout.nodes, &pool.left, span));
+    let mut facts = vec![counted(moving, "node")];
     if pool.most_out > 0 {
         facts.push(format!(
             "{} of at most {} out at once",
             pool.most_out, pool.max_unavailable
         ));
     }
-    if !rows.is_empty() {
+    if moving > 0 {
         facts.push(format!("done after {}", format_duration(pool.finish)));
     }
     if pool.paused {
@@ -101,18 +117,27 @@ fn picture(rehearsal: &Rehearsal, pool: &PoolRehearsal, span: Duration) -> PoolP
         name: pool.pool.clone(),
         facts,
         rows,
+        pauses: pool
+            .pauses
+            .iter()
+            .map(|pause| (pause.start, pause.end.unwrap_or(span)))
+            .collect(),
         note,
     }
 }
 
-fn bar(rehearsal: &Rehearsal, outage: &Outage, span: Duration) -> Bar {
+fn bar(input: &ForecastInput, rehearsal: &Rehearsal, outage: &Outage, span: Duration) -> Bar {
     let end = outage.end.unwrap_or(span);
-    let class = match (outage.end, outage.kind) {
-        (None, _) => "lost",
-        (Some(end), _) if rehearsal.window.is_some_and(|window| end > window) => "over",
-        (_, OutageKind::Moving) => "moving",
-        (_, OutageKind::New) => "new",
-        (_, OutageKind::Power) => "power",
+    let mark = match (outage.ending, outage.kind) {
+        (Ending::Refused, _) => Mark::Refused,
+        (Ending::Draining, _) => Mark::Drain,
+        (Ending::Lost, _) => Mark::Lost,
+        (Ending::Off, _) | (_, OutageKind::Power) => Mark::Power,
+        (Ending::Back, _) if outage.lost_power => Mark::Power,
+        (Ending::Back, _) if slow(input, outage) => Mark::Slow,
+        (Ending::Back, _) if rehearsal.window.is_some_and(|window| end > window) => Mark::Over,
+        (Ending::Back, OutageKind::Moving) => Mark::Moving,
+        (Ending::Back, OutageKind::New) => Mark::New,
     };
     let until = match outage.end {
         Some(end) => format!("to {}", format_duration(end)),
@@ -120,15 +145,25 @@ fn bar(rehearsal: &Rehearsal, outage: &Outage, span: Duration) -> Bar {
     };
     let what = match outage.ending {
         Ending::Back => counted(outage.reboots as usize, "reboot"),
-        Ending::Refused => "could not take the config".to_owned(),
-        Ending::Draining => "its Pods do not go".to_owned(),
+        Ending::Refused => "refused the config".to_owned(),
+        Ending::Draining => "its drain is stuck".to_owned(),
         Ending::Lost => "did not come back".to_owned(),
         Ending::Off => "no power".to_owned(),
     };
     Bar {
         start: outage.start,
         end,
-        class,
+        mark,
         tip: format!("{}: {} {until}, {what}", outage.node, format_duration(outage.start)),
     }
+}
+
+/// Whether its reboots took longer than planned.
+fn slow(input: &ForecastInput, outage: &Outage) -> bool {
+    let planned = input.reboot.saturating_mul(outage.reboots);
+    let took = outage
+        .end
+        .zip(outage.reboot)
+        .map(|(end, start)| end.saturating_sub(start));
+    took.is_some_and(|took| took > planned)
 }

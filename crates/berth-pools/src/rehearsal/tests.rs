@@ -242,24 +242,32 @@ fn scripts_say_what_is_wrong_with_them() {
     assert_eq!(script.named().0, ["n2", "n1"]);
 }
 
+/// The marks of a chart with what a pointer over them shows, without those of the legend.
+fn marks(input: &ForecastInput, script: &Script) -> Vec<(String, String)> {
+    let chart = rehearsal_svg(input, &rehearse(input, script), "");
+    let document = roxmltree::Document::parse(&chart).unwrap();
+    let rects = document.descendants().filter(|element| element.has_tag_name("rect"));
+    rects
+        .filter_map(|bar| {
+            let tip = bar.children().find(|child| child.has_tag_name("title"))?;
+            Some((bar.attribute("class")?.to_owned(), tip.text()?.to_owned()))
+        })
+        .collect()
+}
+
+fn shown(marks: &[(String, String)]) -> Vec<(&str, &str)> {
+    marks
+        .iter()
+        .map(|(class, tip)| (class.as_str(), tip.as_str()))
+        .collect()
+}
+
 #[test]
-fn the_chart_shows_who_does_not_come_back() {
+fn the_chart_shows_who_does_not_come_back_and_who_waits_for_it() {
     let mut input = five(2);
     input.window = Some(minutes(80));
-    let chart = rehearsal_svg(&rehearse(&input, &script("fail a lost")));
-    let document = roxmltree::Document::parse(&chart).unwrap();
-    let bars: Vec<(&str, &str)> = document
-        .descendants()
-        .filter(|element| element.has_tag_name("rect") && element.children().any(|child| child.has_tag_name("title")))
-        .filter_map(|bar| {
-            Some((
-                bar.attribute("class")?,
-                bar.descendants().find_map(|child| child.text())?,
-            ))
-        })
-        .collect();
     assert_eq!(
-        bars,
+        shown(&marks(&input, &script("fail a lost"))),
         [
             ("lost", "a: 0m for good, did not come back"),
             ("moving", "b: 0m to 25m, 1 reboot"),
@@ -268,6 +276,55 @@ fn the_chart_shows_who_does_not_come_back() {
             ("over", "e: 1h15m to 1h40m, 1 reboot"),
         ]
     );
+    let blocked = marks(&five(1), &script("fail b lost"));
+    assert_eq!(
+        shown(&blocked),
+        [
+            ("moving", "a: 0m to 25m, 1 reboot"),
+            ("lost", "b: 25m for good, did not come back"),
+            ("waits", "c: no slot is free; 1 of 1 taken by b"),
+            ("waits", "d: no slot is free; 1 of 1 taken by b"),
+            ("waits", "e: no slot is free; 1 of 1 taken by b"),
+        ]
+    );
+}
+
+#[test]
+fn every_trouble_has_a_mark_of_its_own() {
+    let mut input = five(5);
+    let mut away = node("f", NEW, NEW, "Done");
+    away.conditions.ready = Some(false);
+    input.pools[0].rollout.nodes.push(away);
+    let events = "fail a stuck-drain\nfail b refuses\nfail c slow-boot 40m\n10m power-off d\n1h power-on d\n20m pause infra\n30m resume infra\n";
+    assert_eq!(
+        shown(&marks(&input, &script(events))),
+        [
+            ("drain", "a: 0m for good, its drain is stuck"),
+            ("refused", "b: 0m to 5m, refused the config"),
+            ("slow", "c: 0m to 45m, 1 reboot"),
+            ("power", "d: 0m to 1h20m, 1 reboot"),
+            ("moving", "e: 5m to 30m, 1 reboot"),
+            ("unavailable", "f: NotReady, takes a slot"),
+            ("paused", "infra is paused: 20m to 30m"),
+        ]
+    );
+    let chart = rehearsal_svg(
+        &input,
+        &rehearse(&input, &script(events)),
+        "site-1 2026-03-01 berth rehearse",
+    );
+    let document = roxmltree::Document::parse(&chart).unwrap();
+    let texts: Vec<&str> = document.descendants().filter_map(|element| element.text()).collect();
+    for said in [
+        "drain stuck",
+        "config refused",
+        "slow boot",
+        "paused",
+        "site-1 2026-03-01 berth rehearse",
+    ] {
+        assert!(texts.contains(&said), "{said}: {texts:?}");
+    }
+    assert!(!texts.contains(&"does not come back"), "the legend has what occurs");
 }
 
 #[test]

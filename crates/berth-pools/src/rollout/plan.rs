@@ -218,7 +218,8 @@ fn explain(rollout: &PoolRollout, selection: &Selection<'_>, node: &NodeState, r
     }
 }
 
-fn out_of_service(node: &NodeState) -> String {
+/// Why a node does not serve.
+pub(crate) fn out_of_service(node: &NodeState) -> String {
     let conditions = &node.conditions;
     let causes = [
         (conditions.ready == Some(false), "NotReady"),

@@ -10,17 +10,23 @@ use crate::{
     exit::Exit,
     failure::Failure,
     files,
+    origin::Origin,
     output::{Printer, Report, Table, counted},
     rollouts,
 };
 
 /// Runs the command.
-pub(crate) fn run(args: &ForecastArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    args: &ForecastArgs,
+    stdin: &mut dyn Read,
+    origin: &Origin<'_>,
+    printer: &mut Printer<'_>,
+) -> Result<Exit, Failure> {
     let change = &args.change;
-    rollouts::change(change, stdin, printer, |input, printer| {
+    rollouts::change(change, stdin, printer, |input, site, printer| {
         let forecast = forecast(input);
         if let Some(path) = &change.svg {
-            files::write_whole(path, &svg(&forecast))?;
+            files::write_whole(path, &svg(input, &forecast, &origin.of(site)))?;
         }
         printer.report(change.output.format, &ForecastReport(&forecast))?;
         Ok(forecast.fits_window)
@@ -148,30 +154,8 @@ impl ForecastReport<'_> {
             reboots(sum(|pool| pool.reboots_without)),
             format_duration(forecast.finish_without_berth),
         );
-        if let (Some(window), Some(fits)) = (forecast.window, forecast.fits_window) {
-            let window_text = format_duration(window);
-            let line = if fits {
-                let spare = format_duration(window.saturating_sub(forecast.finish));
-                format!("fits the window of {window_text}, with {spare} to spare")
-            } else if forecast.finish > window {
-                let over = format_duration(forecast.finish.saturating_sub(window));
-                let first = forecast.first_over.as_deref().unwrap_or_default();
-                format!("does not fit the window of {window_text}: {over} too long; first to be late is {first}")
-            } else {
-                // What a pause keeps back was asked for.
-                let stuck = forecast
-                    .pools
-                    .iter()
-                    .filter(|pool| !pool.paused)
-                    .flat_map(|pool| &pool.left);
-                let names: Vec<&str> = stuck.map(|waiting| waiting.node.as_str()).collect();
-                let spare = format_duration(window.saturating_sub(forecast.finish));
-                format!(
-                    "does not fit the window of {window_text}: {} would never be done; all others fit, with {spare} to spare",
-                    names.join(", ")
-                )
-            };
-            let _ = writeln!(text, "{line}");
+        if let Some(verdict) = forecast.verdict() {
+            let _ = writeln!(text, "{verdict}");
         }
         text
     }

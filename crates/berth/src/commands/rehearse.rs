@@ -15,6 +15,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     files,
+    origin::Origin,
     output::{Printer, Report, Table, counted},
     rollouts,
 };
@@ -23,16 +24,21 @@ use crate::{
 const NAMES_IN_A_SENTENCE: usize = 5;
 
 /// Runs the command.
-pub(crate) fn run(args: &RehearseArgs, stdin: &mut dyn Read, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    args: &RehearseArgs,
+    stdin: &mut dyn Read,
+    origin: &Origin<'_>,
+    printer: &mut Printer<'_>,
+) -> Result<Exit, Failure> {
     let script = script(args)?;
     let change = &args.change;
-    rollouts::change(change, stdin, printer, |input, printer| {
+    rollouts::change(change, stdin, printer, |input, site, printer| {
         check_names(&script, input)?;
         let rehearsal = rehearse(input, &script);
         let consequences =
             (!script.events.is_empty()).then(|| compare(&rehearse(input, &Script::default()), &rehearsal));
         if let Some(path) = &change.svg {
-            files::write_whole(path, &rehearsal_svg(&rehearsal))?;
+            files::write_whole(path, &rehearsal_svg(input, &rehearsal, &origin.of(site)))?;
         }
         let report = RehearsalReport {
             rehearsal: &rehearsal,
@@ -215,16 +221,9 @@ impl RehearsalReport<'_> {
         if let Some(consequences) = &self.consequences {
             text.push_str(&told(consequences));
         }
-        let (Some(window), Some(fits)) = (rehearsal.window, rehearsal.fits_window) else {
-            return text;
-        };
-        let length = format_duration(window);
-        if fits {
-            let spare = format_duration(window.saturating_sub(rehearsal.finish));
-            let _ = writeln!(text, "fits the window of {length}, with {spare} to spare");
-            return text;
+        if let Some(verdict) = rehearsal.verdict() {
+            let _ = writeln!(text, "{verdict}");
         }
-        let _ = writeln!(text, "does not fit the window of {length}");
         if let Some(at_window) = &rehearsal.at_window {
             if !at_window.out.is_empty() {
                 let _ = writeln!(text, "  still out when it closes: {}", some(&at_window.out));

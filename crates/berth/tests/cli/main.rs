@@ -9,6 +9,7 @@ mod boot;
 mod cluster;
 #[cfg(test)]
 mod completion;
+#[cfg(test)]
 mod coreos_installer;
 #[cfg(test)]
 mod diff;
@@ -36,6 +37,8 @@ mod kubelet_configs;
 #[cfg(test)]
 #[path = "../../../berth-iso/tests/it/image.rs"]
 mod live_image;
+#[cfg(test)]
+mod pictures;
 #[cfg(test)]
 #[path = "../../../berth-store/tests/it/postgres_server.rs"]
 mod postgres_server;
