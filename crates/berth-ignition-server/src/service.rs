@@ -36,7 +36,7 @@ pub enum Access {
     Tokens(Arc<TokenStore>),
 }
 
-/// Is told the name of every machine that fetched the config of its own: it is about to join.
+/// Is told the name of every machine that fetched the config of its own with a token that is good for it: it is about to join.
 pub type Observer = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Answers requests. Clones share everything.
@@ -137,7 +137,9 @@ impl IgnitionService {
         };
         match self.serve(&catalog, &mut entry, request.headers(), is_head).await {
             Ok(reply) => {
+                // Without a token anybody can ask for any name, and that makes no machine.
                 if let (Some(observer), Target::Node { name, .. }) = (&self.0.observer, entry.target)
+                    && entry.token.is_some()
                     && !is_head
                 {
                     observer(name);

@@ -67,15 +67,20 @@ struct Guarded {
 
 impl Guarded {
     fn new() -> Self {
+        Self::with_observer(None)
+    }
+
+    fn with_observer(observer: Option<Observer>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(TokenStore::open(folder.path().join("tokens")).unwrap());
         let now = Arc::new(AtomicI64::new(1000));
         let clock = Arc::clone(&now);
         Self {
-            service: IgnitionService::new(
+            service: IgnitionService::with_observer(
                 CatalogHandle::new(catalog()),
                 Access::Tokens(Arc::clone(&store)),
                 Clock::new(move || at(clock.load(Ordering::SeqCst))),
+                observer,
             ),
             store,
             now,
@@ -537,6 +542,51 @@ async fn what_is_served_and_refused_is_logged_without_the_secret() {
     has(&format!("bytes={}", got.body.len()));
     let key = token.rsplit_once('.').unwrap().1;
     assert!(!lines.iter().any(|line| line.contains(key)), "{lines:?}");
+}
+
+/// A Node is made for who is announced, so only those count that showed a token for that very machine.
+#[tokio::test]
+async fn only_machines_with_a_token_of_their_own_are_announced() {
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let observer = || -> Observer {
+        let told = Arc::clone(&told);
+        Arc::new(move |name: &str| told.lock().unwrap().push(name.to_owned()))
+    };
+    let open = IgnitionService::with_observer(
+        CatalogHandle::new(catalog()),
+        Access::Anonymous,
+        Clock::stopped(Timestamp::UNIX_EPOCH),
+        Some(observer()),
+    );
+    assert_eq!(ask(&open, "GET", "/node/n1", &[]).await.status, 200);
+    let guarded = Guarded::with_observer(Some(observer()));
+    let (_, own) = guarded.token(TokenScope::Node("n1".to_owned()), true);
+    let (_, others) = guarded.token(TokenScope::Node("n2".to_owned()), false);
+    let (_, infra) = guarded.token(TokenScope::Pool("infra".to_owned()), false);
+    let service = &guarded.service;
+    for (method, path, token, status) in [
+        ("GET", "/node/n1", "", 401),
+        ("GET", "/node/n1", "Bearer berth.0.0", 401),
+        ("GET", "/node/n1", others.as_str(), 403),
+        ("GET", "/node/n1", infra.as_str(), 403),
+        ("GET", "/node/n2", others.as_str(), 503),
+        ("GET", "/config/infra", infra.as_str(), 200),
+        ("HEAD", "/node/n1", own.as_str(), 200),
+    ] {
+        let got = ask(service, method, path, &[("authorization", token)]).await;
+        assert_eq!(got.status, status, "{method} {path} {token}");
+    }
+    assert_eq!(*told.lock().unwrap(), Vec::<String>::new());
+    assert_eq!(
+        ask(service, "GET", "/node/n1", &[("authorization", &own)]).await.status,
+        200
+    );
+    assert_eq!(*told.lock().unwrap(), ["n1"]);
+    // A token that is used up announces nobody, also not to another address.
+    let elsewhere = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 8));
+    let got = ask_from(service, elsewhere, "GET", "/node/n1", &[("authorization", &own)]).await;
+    assert!(matches!(got.status, 401 | 403), "{}", got.status);
+    assert_eq!(told.lock().unwrap().len(), 1);
 }
 
 proptest::proptest! {

@@ -301,7 +301,9 @@ pub(crate) struct IgnitionServerOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) kubelet_ca: Option<PathBuf>,
 
-    /// Cluster that is told when a machine fetches its config, so that its Node is there before it
+    /// Cluster that is told when a machine fetches its config with its token, so that its Node is there before it
+    ///
+    /// Needs --tokens: without them anybody could have Nodes created.
     #[arg(long, value_name = "KUBECONFIG")]
     pub(crate) announce_to: Option<PathBuf>,
 

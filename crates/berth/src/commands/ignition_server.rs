@@ -202,6 +202,12 @@ impl Ready {
 /// Who may fetch configs. A token file that is not there opens nothing to anybody, and is a mistake.
 fn access(args: &IgnitionServerOptions, clock: &Clock, printer: &mut Printer<'_>) -> Result<Access, Failure> {
     let Some(path) = &args.tokens else {
+        if args.announce_to.is_some() {
+            return Err(Failure::Argument {
+                message: "--announce-to needs --tokens: without tokens anybody could have Nodes created".to_owned(),
+                hint: Some("make tokens with `berth token create --node NAME --token-file FILE`".to_owned()),
+            });
+        }
         return Ok(Access::Anonymous);
     };
     if !path.exists() {

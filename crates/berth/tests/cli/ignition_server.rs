@@ -51,8 +51,12 @@ impl Server {
     }
 
     pub(crate) fn config(&self, path: &str) -> Value {
-        let accept = "Accept: application/vnd.coreos.ignition+json;version=3.3.0\r\n";
-        let (status, body) = self.get(path, accept);
+        self.config_with(path, "")
+    }
+
+    pub(crate) fn config_with(&self, path: &str, headers: &str) -> Value {
+        let accept = format!("Accept: application/vnd.coreos.ignition+json;version=3.3.0\r\n{headers}");
+        let (status, body) = self.get(path, &accept);
         assert_eq!(status, 200, "{path} {body}");
         serde_json::from_str(&body).unwrap()
     }
@@ -249,6 +253,11 @@ fn what_keeps_it_from_starting_is_said() {
             "-f site --ignition-listen 127.0.0.1:0 --tls-cert key --tls-key none --allow-anonymous".to_owned(),
             2,
             "cannot serve TLS",
+        ),
+        (
+            "-f site --plain-listen 127.0.0.1:0 --allow-anonymous --announce-to key".to_owned(),
+            2,
+            "--announce-to needs --tokens",
         ),
     ] {
         let mut berth = command();

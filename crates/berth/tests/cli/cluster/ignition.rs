@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Cluster, label, patiently};
 use crate::{
     ignition_server::{Server, file},
-    run::command,
+    run::{Folder, command},
 };
 
 /// Machine configs, pools, rules, Berths and kubelet configs are read with the installed account. A machine that fetches its
@@ -51,9 +51,16 @@ pub(super) fn machines_are_served_and_announced(cluster: &Cluster, account: &Pat
         let outcome = cluster.kubectl(&words);
         assert_eq!(outcome.exit, 0, "{outcome}");
     }
+    let folder = Folder::new();
+    let create = |scope: &str| {
+        let made = folder.line(&format!("token create {scope} --token-file tokens.json"));
+        format!("Authorization: Bearer {}\r\n", made.stdout.trim_end())
+    };
+    let (token, others) = (create("--node w3"), create("--any"));
     let mut berth = command();
     berth
-        .args(["ignition-server", "--from-cluster", "--allow-anonymous"])
+        .args(["ignition-server", "--from-cluster", "--tokens"])
+        .arg(folder.path().join("tokens.json"))
         .arg("--cluster-kubeconfig")
         .arg(account)
         .arg("--announce-to")
@@ -65,7 +72,9 @@ pub(super) fn machines_are_served_and_announced(cluster: &Cluster, account: &Pat
         |_| (health()["status"] == json!("ok")).then_some(()),
     );
     assert_eq!(cluster.get("node w3"), None, "nobody asked for it yet");
-    let config = server.config("/node/w3");
+    assert_eq!(server.get("/node/w3", "").0, 401);
+    assert_eq!(cluster.get("node w3"), None, "whoever has no token causes nothing");
+    let config = server.config_with("/node/w3", &token);
     assert_eq!(file(&config, "/etc/motd").as_deref(), Some("welcome"));
     assert_eq!(file(&config, "/etc/kubernetes/kubelet-ca.crt").as_deref(), Some("CA"));
     let labels = file(&config, "/etc/berth/labels").unwrap();
@@ -75,6 +84,6 @@ pub(super) fn machines_are_served_and_announced(cluster: &Cluster, account: &Pat
     });
     assert_eq!(label(&node, "example.com/tier"), Some("three"));
     // A fetch for a name that nobody reserved makes nothing.
-    assert_eq!(server.get("/node/w4", "").0, 404);
+    assert_eq!(server.get("/node/w4", &others).0, 404);
     assert_eq!(cluster.get("node w4"), None);
 }
