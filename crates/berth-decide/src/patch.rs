@@ -43,6 +43,24 @@ impl NodePatch {
         labels.is_empty() && annotations.is_empty() && taints.is_none() && unschedulable.is_none()
     }
 
+    /// What it lacks to be for the very object, and where it takes something away for the very version, that it was computed from.
+    pub fn unbound(&self) -> Option<&'static str> {
+        let lacks = |field: &Option<String>| field.as_deref().is_none_or(str::is_empty);
+        if lacks(&self.uid) {
+            return Some("it does not name the uid of the Node");
+        }
+        if self.removes() && lacks(&self.resource_version) {
+            return Some("it takes something away and does not name the resourceVersion of the Node");
+        }
+        None
+    }
+
+    /// Whether it takes anything away. A list of taints takes the place of the one that is there.
+    fn removes(&self) -> bool {
+        let mut values = self.labels.values().chain(self.annotations.values());
+        values.any(Option::is_none) || self.taints.is_some() || self.unschedulable == Some(false)
+    }
+
     /// The same, unless it changes nothing.
     pub fn non_empty(self) -> Option<Self> {
         (!self.is_empty()).then_some(self)

@@ -217,7 +217,7 @@ impl Nodes {
     /// # Errors
     /// See [`WriteError`].
     pub async fn patch(&self, node: &str, patch: &NodePatch) -> Result<NodeView, WriteError> {
-        let request = nodes().patch(path_part(node)?, &parameters(), &Patch::Merge(patch));
+        let request = nodes().patch(path_part(node)?, &parameters(), &bound(patch)?);
         self.ask::<Node>(request).await.map(NodeView::from)
     }
 
@@ -231,7 +231,7 @@ impl Nodes {
             dry_run,
             ..parameters()
         };
-        let request = nodes().patch_metadata(path_part(node)?, &params, &Patch::Merge(patch));
+        let request = nodes().patch_metadata(path_part(node)?, &params, &bound(patch)?);
         let request = request.map_err(|error| WriteError::Refused(kube::Error::BuildRequest(error)))?;
         self.send(self.client.request_text(request)).await.map(drop)
     }
@@ -328,6 +328,14 @@ impl Nodes {
     }
 }
 
+/// A patch as it is sent. One that could land on another Node, or on what was written since, is not.
+fn bound(patch: &NodePatch) -> Result<Patch<&NodePatch>, WriteError> {
+    match patch.unbound() {
+        None => Ok(Patch::Merge(patch)),
+        Some(lack) => Err(WriteError::Unbound(lack)),
+    }
+}
+
 fn nodes() -> Request {
     Request::new(Node::url_path(&(), None))
 }
@@ -371,6 +379,7 @@ mod tests {
     fn patch() -> NodePatch {
         NodePatch {
             uid: Some("u".to_owned()),
+            resource_version: Some("1".to_owned()),
             labels: [("a".to_owned(), None)].into(),
             ..NodePatch::default()
         }
@@ -424,6 +433,69 @@ mod tests {
                 }
                 assert_eq!(sent.load(Ordering::Relaxed), expected);
             });
+        }
+    }
+
+    /// Whoever computes a patch, it is sent only for the object, and what takes something away only for the version, that was seen.
+    #[tokio::test]
+    async fn a_patch_is_for_the_node_that_was_seen() {
+        let node = json!({"metadata": {"name": "n1"}});
+        let (client, sent) = client(Arc::new(move |_, _| Some((200, node.clone()))));
+        let nodes = Nodes::new(client, Hold::endless());
+        let gives = || NodePatch {
+            labels: [("a".to_owned(), Some("b".to_owned()))].into(),
+            annotations: [("c".to_owned(), Some("d".to_owned()))].into(),
+            unschedulable: Some(true),
+            ..NodePatch::default()
+        };
+        let gone = || [("a".to_owned(), None)].into();
+        let takes: [NodePatch; 4] = [
+            NodePatch {
+                labels: gone(),
+                ..gives()
+            },
+            NodePatch {
+                annotations: gone(),
+                ..gives()
+            },
+            NodePatch {
+                taints: Some(Vec::new()),
+                ..gives()
+            },
+            NodePatch {
+                unschedulable: Some(false),
+                ..gives()
+            },
+        ];
+        let mut cases = Vec::new();
+        for (patch, removes) in takes.into_iter().map(|patch| (patch, true)).chain([(gives(), false)]) {
+            for uid in [None, Some(""), Some("u")] {
+                for version in [None, Some(""), Some("1")] {
+                    let is_sent = uid == Some("u") && (version == Some("1") || !removes);
+                    let patch = NodePatch {
+                        uid: uid.map(str::to_owned),
+                        resource_version: version.map(str::to_owned),
+                        ..patch.clone()
+                    };
+                    cases.push((patch, is_sent));
+                }
+            }
+        }
+        for (patch, is_sent) in cases {
+            let answers = [
+                nodes.patch("n1", &patch).await.map(drop),
+                nodes.patch_metadata("n1", &patch, false).await,
+                nodes.patch_metadata("n1", &patch, true).await,
+            ];
+            for answer in answers {
+                assert_eq!(answer.is_ok(), is_sent, "{patch:?} {answer:?}");
+                assert_eq!(matches!(answer, Err(WriteError::Unbound(_))), !is_sent);
+            }
+            assert_eq!(
+                sent.swap(0, Ordering::Relaxed),
+                if is_sent { 3 } else { 0 },
+                "{patch:?}"
+            );
         }
     }
 

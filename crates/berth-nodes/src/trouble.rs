@@ -20,6 +20,9 @@ pub enum WriteError {
     /// What was decided about has changed.
     #[error("the Node is not any more as it was when it was decided about")]
     Outdated,
+    /// The patch is not for the object that it was computed from; nothing was sent.
+    #[error("a patch of a Node is not sent: {0}")]
+    Unbound(&'static str),
     /// An error in this program.
     #[error("the write broke off")]
     Broken,
@@ -50,6 +53,7 @@ impl WriteError {
         let error = match self {
             Self::NotHeld => return Trouble::NotHeld,
             Self::Outdated => return Trouble::Conflict,
+            Self::Unbound(_) => return Trouble::Refused(self.to_string()),
             Self::Timeout | Self::Broken => return Trouble::Wait(None, self.to_string()),
             Self::Refused(error) => error,
         };

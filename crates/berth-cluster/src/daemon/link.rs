@@ -199,8 +199,11 @@ impl Link {
         let Some(node) = &self.node else {
             return Next::News(None);
         };
+        // What is said replaces whatever stands there. What is taken back may have been said anew since.
+        let takes_back = annotations.values().any(Option::is_none);
         let patch = NodePatch {
             uid: Some(node.uid.clone()),
+            resource_version: takes_back.then(|| node.resource_version.clone()),
             annotations: annotations.into_iter().collect(),
             ..NodePatch::default()
         };
