@@ -19,7 +19,7 @@ mod serve;
 mod webhook;
 
 pub use policy::{CLAIMS_POLICY, LABELS_POLICY, NOTES_POLICY, Policies, ROSTER, all_names, policies, roster};
-pub(crate) use policy::{is_named, label_text, labels_of_kubelets, labels_of_pools};
+pub(crate) use policy::{is_named, label_text, labels_of_kubelets, labels_of_pools, notes_policy};
 pub use request::Review;
 pub use review::{Claim, Endpoint, Outcome, World, review};
 pub use webhook::{MUTATE_PATH, VALIDATE_PATH, Webhook, WebhookError};

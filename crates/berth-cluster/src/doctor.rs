@@ -219,6 +219,7 @@ async fn access(client: &Client, expected: &Expected, checks: &mut Checks) -> ku
         admission: admission::way(&admission::arguments(client, expected).await?),
         certificate: None,
         client_authority: None,
+        policies: true,
         failure: FailurePolicy::Ignore,
         flavour: None,
         pool_definitions: false,

@@ -1,7 +1,7 @@
 //! What an installation consists of, as objects: pure, so that it can be printed, compared and reviewed.
 //!
-//! The order is that of applying; taking away goes backwards. The admission policies are not among the objects: the
-//! controllers make them from the rules and pools of the cluster.
+//! The order is that of applying; taking away goes backwards. Admission policies that depend on the rules and pools of the cluster
+//! are not among the objects: the controllers make them. Those that protect Berth's annotations are.
 
 mod cluster;
 mod daemons;
@@ -12,11 +12,11 @@ mod workloads;
 use berth_labels::Flavour;
 use serde_json::{Value, json};
 
-use crate::admission::FailurePolicy;
+use crate::admission::{FailurePolicy, notes_policy};
 use berth_resources::{CrdSet, crds};
 
 pub use cluster::{
-    PoolDefinitions, Removal, RemovalOptions, apply, display_name, has_mutating_policies, kept_certificate,
+    PolicyKinds, PoolDefinitions, Removal, RemovalOptions, apply, display_name, kept_certificate, policy_kinds,
     pool_definitions, remove,
 };
 pub use daemons::{DAEMON, DAEMON_POLICY};
@@ -55,7 +55,7 @@ pub enum Admission {
     Policy,
     /// By the webhook alone.
     Webhook,
-    /// Not at all, nor are objects.
+    /// Not at all, nor are objects. What protects Berth's own annotations is there all the same.
     Off,
 }
 
@@ -78,6 +78,8 @@ pub struct InstallOptions {
     pub certificate: Option<Box<ServingCertificate>>,
     /// Roots of client certificates, in PEM: reviews are then taken only from API servers that show one.
     pub client_authority: Option<String>,
+    /// Whether the API server has validating policies. With them Berth's annotations are protected, however Nodes are checked.
+    pub policies: bool,
     /// What happens when the check cannot be made.
     pub failure: FailurePolicy,
     /// Whose kubelets these are; `None` leaves it to the documents.
@@ -116,7 +118,10 @@ pub fn manifests(options: &InstallOptions) -> Vec<Value> {
     }));
     objects.extend(rbac::objects(options));
     objects.extend(workloads::objects(options));
-    if options.has_daemon() {
+    if options.policies {
+        objects.extend(notes_policy(options.failure));
+    }
+    if options.mode == InstallMode::Full {
         objects.extend(daemons::objects(options));
     }
     if let Some(certificate) = options.serving() {

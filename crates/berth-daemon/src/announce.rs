@@ -17,6 +17,20 @@ pub const FORCED: &str = "berth.dev/forced";
 /// What on the host is not as its config says, where that does not degrade the node.
 pub const DRIFT: &str = "berth.dev/drift";
 
+/// All annotations that a daemon writes. Beside them it writes [`annotation::DESIRED_CONFIG`] where nobody has said it yet; nothing
+/// else of a Node is a daemon's.
+pub const WRITTEN: [&str; 9] = [
+    annotation::CURRENT_CONFIG,
+    annotation::CURRENT_IMAGE,
+    annotation::STATE,
+    annotation::REASON,
+    annotation::POST_CONFIG_ACTION,
+    annotation::DESIRED_DRAIN,
+    DRIFT,
+    FORCED,
+    annotation::GIVEN_UP,
+];
+
 /// The longest reason, as the original has it.
 const REASON_LIMIT: usize = 2000;
 
@@ -95,5 +109,37 @@ impl Announcement {
         say(FORCED, self.forced.as_deref());
         say(annotation::GIVEN_UP, self.given_up.as_deref());
         patch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The admission policy of the daemons is made of this list.
+    #[test]
+    fn a_daemon_writes_what_its_policy_allows_and_all_of_it() {
+        let text = |text: &str| Some(text.to_owned());
+        let all = Announcement {
+            current: "rendered-1".to_owned(),
+            image: text("image"),
+            desired: "rendered-1".to_owned(),
+            state: DaemonState::Degraded,
+            reason: "why".to_owned(),
+            drain: text("drain-1"),
+            rebooting: true,
+            drift: text("file"),
+            forced: text("1"),
+            given_up: text("rendered-2"),
+        };
+        let keys =
+            |annotations: &BTreeMap<String, String>| -> Vec<String> { all.patch(annotations).into_keys().collect() };
+        let mut allowed: Vec<&str> = WRITTEN.to_vec();
+        allowed.sort_unstable();
+        let desired = annotation::DESIRED_CONFIG.to_owned();
+        assert_eq!(keys(&[(desired.clone(), "rendered-3".to_owned())].into()), allowed);
+        allowed.push(&desired);
+        allowed.sort_unstable();
+        assert_eq!(keys(&BTreeMap::new()), allowed);
     }
 }

@@ -34,6 +34,9 @@ const BANNED: &[(&str, &str)] = &[
 /// What asks the system for the time, and the one file that may: tests and benches may too.
 const SYSTEM_CLOCK: (&str, &str) = (concat!("Clock", "::system"), "crates/berth/src/io.rs");
 
+/// What Nodes are written by, and the crates that may do so: the writer, and those that play a cluster.
+const NODES: (&str, &[&str]) = (concat!("Api", "<Node>"), &["berth-nodes", "berth-sim", "berth-testing"]);
+
 /// Source files that are too long or hold what they must not, and crates that the map or the lints miss.
 pub fn source_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     let read = |path: &Path| {
@@ -47,6 +50,7 @@ pub fn source_violations(workspace: &Workspace) -> Result<Vec<Violation>> {
                 file_complaints(&text)
                     .into_iter()
                     .chain(clock_complaint(&path, &text))
+                    .chain(node_complaints(&path, &text))
                     .map(|(line, message)| Violation {
                         place: format!("{}:{line}", path.display()),
                         message,
@@ -112,6 +116,44 @@ fn clock_complaint(path: &Path, text: &str) -> Option<(usize, String)> {
     ))
 }
 
+/// Patches of Nodes go through the one writer, which sends none that could land on another Node or version than was seen.
+fn node_complaints(path: &Path, text: &str) -> Vec<(usize, String)> {
+    let (api, writers) = NODES;
+    let mut parts = path.iter().skip(1);
+    let is_writer = parts
+        .next()
+        .is_some_and(|name| writers.iter().any(|writer| name == *writer));
+    if !path.starts_with("crates") || is_writer || parts.next().is_none_or(|folder| folder != "src") {
+        return Vec::new();
+    }
+    let mut nodes: Vec<&str> = Vec::new();
+    let mut complaints = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if let Some((before, _)) = line.split_once(api) {
+            let name = before.trim_end_matches(['&', ' ', ':']);
+            let name = name
+                .rsplit(|character: char| !character.is_alphanumeric() && character != '_')
+                .next();
+            nodes.extend(name.filter(|name| before.contains(':') && !name.is_empty()));
+        }
+        let writes = |name: &&str| {
+            let methods = ["patch", "replace"];
+            let by_method = methods.iter().any(|method| {
+                line.contains(&format!(" {name}.{method}")) || line.contains(&format!("({name}.{method}"))
+            });
+            let handed_over = [format!("(&{name},"), format!("({name},")];
+            by_method || (line.contains("patch") && handed_over.iter().any(|call| line.contains(call)))
+        };
+        if nodes.iter().any(writes) || (line.contains(api) && line.contains(").patch")) {
+            complaints.push((
+                index + 1,
+                "writes a Node past the writer of berth-nodes, which sees to it that patches name uid and resourceVersion".to_owned(),
+            ));
+        }
+    }
+    complaints
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +165,29 @@ mod tests {
         assert_eq!(complaint("crates/berth/src/commands/serve.rs"), Some(2));
         assert_eq!(complaint(SYSTEM_CLOCK.1), None);
         assert_eq!(complaint("crates/berth/tests/cli/up.rs"), None);
+    }
+
+    #[test]
+    fn nodes_are_written_in_one_place() {
+        let complaints = |path: &str, lines: &str| -> Vec<usize> {
+            let text = lines.replace("NODES", NODES.0);
+            let found = node_complaints(Path::new(path), &text);
+            found.into_iter().map(|(line, _)| line).collect()
+        };
+        let wrong = "let nodes: NODES = all();\n    let pools = all();\n    nodes.patch(name);\n    pools.patch(name);\n    \
+                     patch_metadata(&nodes, &node);\n    self.nodes.patch(name);\n    wait(nodes.replace(name));\n";
+        assert_eq!(complaints("crates/berth/src/a.rs", wrong), [3, 5, 7]);
+        assert_eq!(
+            complaints(
+                "crates/berth-cluster/src/a/b.rs",
+                "fn a(api: &NODES) {\n    api.patch_metadata(b)\n}\n"
+            ),
+            [2]
+        );
+        assert!(complaints("crates/berth-nodes/src/nodes.rs", wrong).is_empty());
+        assert!(complaints("crates/berth/tests/cli/a.rs", wrong).is_empty());
+        let reads = "let nodes: NODES = all();\n    nodes.list_metadata(name);\n";
+        assert!(complaints("crates/berth/src/a.rs", reads).is_empty());
     }
 
     #[test]

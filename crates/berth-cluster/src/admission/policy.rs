@@ -225,8 +225,8 @@ fn claims_policy(site: &Site, rules: &RulesInCel, failure: FailurePolicy) -> [Va
 }
 
 /// Refuses a kubelet that writes what Berth notes on its Node. A policy of its own, because one with a parameter says nothing
-/// when the parameter is missing.
-fn notes_policy(failure: FailurePolicy) -> [Value; 2] {
+/// when the parameter is missing. It is the same for every site, and protects whatever else admits Nodes.
+pub(crate) fn notes_policy(failure: FailurePolicy) -> [Value; 2] {
     let mut variables = vec![json!({"name": "name", "expression": "object.metadata.name"})];
     variables.extend(before_and_after("annotations", "notes", "notesBefore"));
     let validations = [few("labels"), few("annotations"), annotation_claim()];

@@ -11,7 +11,7 @@ use kube::{
     runtime::wait::{await_condition, conditions},
 };
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     CONTROLLER, DAEMON, DAEMON_POLICY, PART_OF, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE,
@@ -21,7 +21,8 @@ use crate::{
     admission::{ROSTER, all_names},
     missing::is_missing,
 };
-use berth_decide::names;
+use berth_decide::{NodePatch, names};
+use berth_nodes::{Hold, Nodes, WriteError};
 use berth_resources::{Berth, CrdSet, MachineConfig, MachineConfigPool, bootstrap, crds};
 
 /// Writes the definitions and everything else, one after the other. Fields that others manage stay theirs, unless both
@@ -97,15 +98,25 @@ pub async fn pool_definitions(client: &Client) -> kube::Result<PoolDefinitions> 
     Ok(found)
 }
 
-/// Whether the API server evaluates mutating policies.
-pub async fn has_mutating_policies(client: &Client) -> kube::Result<bool> {
-    let resources = client
+/// Which admission policies an API server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicyKinds {
+    /// Validating ones, which Kubernetes has since 1.30.
+    pub validating: bool,
+    /// Mutating ones, which it has since 1.36.
+    pub mutating: bool,
+}
+
+/// Asks which admission policies the API server has.
+pub async fn policy_kinds(client: &Client) -> kube::Result<PolicyKinds> {
+    let known = client
         .list_api_group_resources("admissionregistration.k8s.io/v1")
         .await?;
-    Ok(resources
-        .resources
-        .iter()
-        .any(|resource| resource.name == "mutatingadmissionpolicies"))
+    let has = |name: &str| known.resources.iter().any(|resource| resource.name == name);
+    Ok(PolicyKinds {
+        validating: has("validatingadmissionpolicies"),
+        mutating: has("mutatingadmissionpolicies"),
+    })
 }
 
 /// Reads the certificate that an installation has. A new one takes a while to reach every controller, so a good one stays.
@@ -325,27 +336,51 @@ where
     Ok(true)
 }
 
+/// How often a Node is looked at again that somebody else writes to at the same time.
+const ATTEMPTS: usize = 8;
+
 /// Takes Berth's notes off the Nodes.
 async fn clear_nodes(client: &Client, dry_run: bool, removal: &mut Removal) -> kube::Result<()> {
-    let nodes: Api<Node> = Api::all(client.clone());
-    for node in of_kind(&nodes).await? {
-        let annotations = node.metadata.annotations.iter().flatten();
-        let own: Vec<&String> = annotations
-            .map(|(key, _)| key)
-            .filter(|key| key.starts_with(names::PREFIX))
-            .collect();
-        if own.is_empty() {
-            continue;
-        }
-        if !dry_run {
-            let gone: Map<String, Value> = own.iter().map(|key| ((*key).clone(), Value::Null)).collect();
-            patch_metadata(&nodes, &node, json!({"annotations": gone})).await?;
-        }
+    let seen_nodes: Api<Node> = Api::all(client.clone());
+    let nodes = Nodes::new(client.clone(), Hold::endless());
+    for node in of_kind(&seen_nodes).await? {
         let name = node.name_any();
-        let told = own.iter().map(|key| format!("annotation {key} of Node/{name}"));
-        removal.removed.extend(told);
+        let mut seen = Some(node);
+        for attempt in 1.. {
+            let Some(node) = seen.take() else { break };
+            let annotations = node.metadata.annotations.iter().flatten();
+            let own: Vec<&String> = annotations
+                .map(|(key, _)| key)
+                .filter(|key| key.starts_with(names::PREFIX))
+                .collect();
+            if own.is_empty() {
+                break;
+            }
+            let patch = NodePatch {
+                uid: node.metadata.uid.clone(),
+                resource_version: node.metadata.resource_version.clone(),
+                annotations: own.iter().map(|key| ((*key).clone(), None)).collect(),
+                ..NodePatch::default()
+            };
+            if !dry_run && let Err(error) = nodes.patch_metadata(&name, &patch, false).await {
+                if !error.is_outdated() || attempt == ATTEMPTS {
+                    return Err(refused(error));
+                }
+                seen = seen_nodes.get_metadata_opt(&name).await?;
+                continue;
+            }
+            let told = own.iter().map(|key| format!("annotation {key} of Node/{name}"));
+            removal.removed.extend(told);
+        }
     }
     Ok(())
+}
+
+fn refused(error: WriteError) -> kube::Error {
+    match error {
+        WriteError::Refused(error) => error,
+        error => kube::Error::Service(error.into()),
+    }
 }
 
 /// Changes the metadata of an object that may be gone.
@@ -381,4 +416,62 @@ async fn delete(client: &Client, object: &Value, dry_run: bool, removal: &mut Re
         Err(error) => return Err(error),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use http::{Method, Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+
+    /// A kubelet writes to its Node while Berth's notes are taken off, and what it wrote is looked at.
+    #[tokio::test]
+    async fn notes_are_taken_off_the_very_node_that_was_seen() {
+        let state = Arc::new(Mutex::new((7, Vec::new())));
+        let shared = Arc::clone(&state);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let shared = Arc::clone(&shared);
+            async move {
+                let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+                let body = request.into_body().collect_bytes().await?;
+                let mut state = shared.lock().unwrap();
+                let (version, patches) = &mut *state;
+                let node = |version: u32| {
+                    json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {
+                        "name": "w1", "uid": "u1", "resourceVersion": version.to_string(),
+                        "annotations": {"berth.dev/pool": "infra", "other": "stays"},
+                    }})
+                };
+                let (code, answer) = if method == Method::PATCH {
+                    patches.push(serde_json::from_slice::<Value>(&body)?);
+                    let conflict = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                        "code": 409, "reason": "Conflict", "message": "the object has been modified"});
+                    if *version == 7 {
+                        *version = 8;
+                        (409, conflict)
+                    } else {
+                        (200, node(9))
+                    }
+                } else if path.ends_with("/nodes") {
+                    let list = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
+                        "metadata": {}, "items": [node(*version)]});
+                    (200, list)
+                } else {
+                    (200, node(*version))
+                };
+                let answer = Body::from(answer.to_string().into_bytes());
+                Ok::<_, tower::BoxError>(Response::builder().status(code).body(answer)?)
+            }
+        });
+        let mut removal = Removal::default();
+        clear_nodes(&Client::new(service, "default"), false, &mut removal)
+            .await
+            .unwrap();
+        let patch = |version: &str| json!({"metadata": {"uid": "u1", "resourceVersion": version, "annotations": {"berth.dev/pool": null}}});
+        assert_eq!(state.lock().unwrap().1, [patch("7"), patch("8")]);
+        assert_eq!(removal.removed, ["annotation berth.dev/pool of Node/w1"]);
+    }
 }

@@ -1,8 +1,10 @@
 //! The node daemon as a `DaemonSet`, and what it may do.
 
+use berth_daemon::announce;
+use berth_pools::annotation;
 use serde_json::{Value, json};
 
-use super::{Admission, InstallOptions, metadata, rbac};
+use super::{InstallOptions, metadata, rbac};
 
 /// The name of the service account, the workload and the roles of the node daemon.
 pub const DAEMON: &str = "berth-daemon";
@@ -57,7 +59,7 @@ fn daemon_set(options: &InstallOptions) -> Value {
     })
 }
 
-/// Rights cannot say that a daemon writes its own Node alone; its token says which node that is.
+/// Rights cannot say that a daemon writes its own Node alone, and there only what is a daemon's; its token says which node that is.
 fn policy(options: &InstallOptions) -> [Value; 2] {
     let api = "admissionregistration.k8s.io/v1";
     let account = format!("system:serviceaccount:{}:{DAEMON}", options.namespace);
@@ -70,6 +72,23 @@ fn policy(options: &InstallOptions) -> [Value; 2] {
             "has(object.{field}) == has(oldObject.{field}) && (!has(object.{field}) || object.{field} == oldObject.{field})"
         )
     };
+    let rest = [
+        "spec",
+        "metadata.labels",
+        "metadata.finalizers",
+        "metadata.ownerReferences",
+    ];
+    let rest = rest.map(same).join(" && ");
+    let annotations =
+        |object: &str| format!("has({object}.metadata.annotations) ? {object}.metadata.annotations : {{}}");
+    let written: Vec<String> = announce::WRITTEN.iter().map(|key| format!("'{key}'")).collect();
+    let written = format!("k in [{}]", written.join(", "));
+    let desired = format!("'{}'", annotation::DESIRED_CONFIG);
+    let kept = "(k in variables.before && variables.before[k] == variables.notes[k])";
+    let first = format!("(k == {desired} && !(k in variables.before && variables.before[k] != ''))");
+    let others = format!(
+        "variables.notes.all(k, {written} || {first} || {kept}) && variables.before.all(k, {written} || k in variables.notes)"
+    );
     [
         json!({
             "apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": metadata(DAEMON_POLICY, None),
@@ -79,11 +98,20 @@ fn policy(options: &InstallOptions) -> [Value; 2] {
                     "apiGroups": [""], "apiVersions": ["v1"], "resources": ["nodes"], "operations": ["UPDATE"],
                 }]},
                 "matchConditions": [{"name": "a-node-daemon", "expression": format!("request.userInfo.username == '{account}'")}],
+                "variables": [
+                    {"name": "notes", "expression": annotations("object")},
+                    {"name": "before", "expression": annotations("oldObject")},
+                ],
                 "validations": [
                     {"expression": own, "message": "a node daemon writes its own Node and no other", "reason": "Forbidden"},
                     {
-                        "expression": format!("{} && {}", same("spec"), same("metadata.labels")),
+                        "expression": rest,
                         "message": "a node daemon writes annotations and nothing else",
+                        "reason": "Forbidden",
+                    },
+                    {
+                        "expression": others,
+                        "message": "a node daemon writes its own annotations and no others",
                         "reason": "Forbidden",
                     },
                 ],
@@ -97,10 +125,11 @@ fn policy(options: &InstallOptions) -> [Value; 2] {
 }
 
 pub(super) fn objects(options: &InstallOptions) -> Vec<Value> {
-    let mut objects = rbac::of_account(DAEMON, &options.namespace, &rbac::daemon_rights());
-    if options.admission == Admission::Policy {
-        objects.extend(policy(options));
+    // Before the rights that it limits.
+    let mut objects = policy(options).to_vec();
+    objects.extend(rbac::of_account(DAEMON, &options.namespace, &rbac::daemon_rights()));
+    if options.has_daemon() {
+        objects.push(daemon_set(options));
     }
-    objects.push(daemon_set(options));
     objects
 }

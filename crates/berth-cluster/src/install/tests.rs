@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::{workloads::CLIENT_AUTHORITY, *};
+use crate::admission::NOTES_POLICY;
 
 fn options() -> InstallOptions {
     InstallOptions {
@@ -16,6 +17,7 @@ fn options() -> InstallOptions {
             authority: "a".to_owned(),
         })),
         client_authority: None,
+        policies: true,
         failure: FailurePolicy::Ignore,
         flavour: None,
         pool_definitions: true,
@@ -137,15 +139,54 @@ fn full_mode_brings_a_daemon_that_may_do_little() {
         namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"].clone()
     };
     assert_eq!(enforced(&objects), "privileged");
-    for without in [InstallOptions { daemon: false, ..full }, options()] {
+    // A daemon that runs on its host has the account and what limits it.
+    for (without, has_account) in [(InstallOptions { daemon: false, ..full }, true), (options(), false)] {
         let objects = manifests(&without);
-        assert!(
-            !objects
-                .iter()
-                .any(|object| is(object, "DaemonSet") || is(object, "ServiceAccount"))
-        );
+        let has = |kind: &str| objects.iter().any(|object| is(object, kind));
+        assert_eq!((has("DaemonSet"), has("ServiceAccount")), (false, has_account));
         assert_eq!(enforced(&objects), "restricted");
     }
+}
+
+/// However Nodes are checked, kubelets do not write what Berth notes on them, and a daemon writes its own annotations alone.
+#[test]
+fn what_protects_annotations_is_there_in_every_mode() {
+    let kinds = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
+    for admission in [Admission::Policy, Admission::Webhook, Admission::Off] {
+        for (mode, daemon) in [
+            (InstallMode::Labels, true),
+            (InstallMode::Full, true),
+            (InstallMode::Full, false),
+        ] {
+            let objects = manifests(&InstallOptions {
+                admission,
+                mode,
+                daemon,
+                ..options()
+            });
+            let place = |kind: &str, name: &str| {
+                let mut objects = objects.iter();
+                objects.position(|object| object["kind"] == kind && object["metadata"]["name"] == name)
+            };
+            for kind in kinds {
+                assert!(place(kind, NOTES_POLICY).is_some(), "{admission:?} {mode:?} {kind}");
+                let policy = place(kind, DAEMON_POLICY);
+                let rights = place("ClusterRoleBinding", DAEMON);
+                assert_eq!(
+                    policy.is_some(),
+                    mode == InstallMode::Full,
+                    "{admission:?} {mode:?} {kind}"
+                );
+                assert!(policy <= rights, "nobody has rights before what limits them");
+            }
+        }
+    }
+    // Before Kubernetes 1.30 there are none to be installed.
+    let old = manifests(&InstallOptions {
+        policies: false,
+        ..options()
+    });
+    assert!(!names(&old).iter().any(|name| name.contains("AdmissionPolicy")));
 }
 
 #[test]

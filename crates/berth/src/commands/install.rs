@@ -6,8 +6,8 @@ use berth_clock::Clock;
 use berth_cluster::{
     admission::FailurePolicy,
     install::{
-        Admission, InstallMode, InstallOptions, PoolDefinitions, RENEW_BEFORE, Removal, RemovalOptions,
-        ServingCertificate, WEBHOOK_SERVICE, apply, display_name, has_mutating_policies, kept_certificate, manifests,
+        Admission, InstallMode, InstallOptions, PolicyKinds, PoolDefinitions, RENEW_BEFORE, Removal, RemovalOptions,
+        ServingCertificate, WEBHOOK_SERVICE, apply, display_name, kept_certificate, manifests, policy_kinds,
         pool_definitions, remove,
     },
 };
@@ -31,27 +31,29 @@ pub(crate) fn install(args: &InstallArgs, clock: &Clock, printer: &mut Printer<'
     let now = clock.now();
     if args.dry_run {
         let certificate = serving_certificate(&args.namespace, now)?;
-        let objects = manifests(&options(args, args.admission, PoolDefinitions::None, certificate)?);
+        let policies = PolicyKinds {
+            validating: true,
+            mutating: true,
+        };
+        let objects = manifests(&options(args, policies, PoolDefinitions::None, certificate)?);
         printer.report(args.output.format, &Manifests(objects))?;
         return Ok(Exit::Done);
     }
     let installed = wait(async {
         let client = connect(&args.cluster).await?;
         let definitions = pool_definitions(&client).await.map_err(unanswered)?;
-        let admission = match args.admission {
-            InstallAdmission::Auto if !has_mutating_policies(&client).await.map_err(unanswered)? => {
-                InstallAdmission::Webhook
-            }
-            given => given,
-        };
+        let policies = policy_kinds(&client).await.map_err(unanswered)?;
         let kept = kept_certificate(&client, &args.namespace).await.map_err(unanswered)?;
         let good = |kept: &ServingCertificate| kept.seconds_left(now).is_some_and(|left| left > RENEW_BEFORE);
         let certificate = match kept.filter(good) {
             Some(kept) => kept,
             None => serving_certificate(&args.namespace, now)?,
         };
+        if !policies.validating {
+            printer.warning("the API server has no ValidatingAdmissionPolicies: the webhook alone keeps kubelets from Berth's annotations")?;
+        }
         let mut names = Vec::new();
-        for object in manifests(&options(args, admission, definitions, certificate)?) {
+        for object in manifests(&options(args, policies, definitions, certificate)?) {
             let name = display_name(&object);
             apply(&client, &object, false)
                 .await
@@ -90,22 +92,30 @@ pub(crate) fn uninstall(args: &UninstallArgs, printer: &mut Printer<'_>) -> Resu
 
 fn options(
     args: &InstallArgs,
-    admission: InstallAdmission,
+    policies: PolicyKinds,
     definitions: PoolDefinitions,
     certificate: ServingCertificate,
 ) -> Result<InstallOptions, Failure> {
     let foreign = definitions == PoolDefinitions::Foreign;
+    if !policies.validating && args.mode == InstallModeName::Full {
+        return Err(Failure::Unusable(
+            "full mode needs ValidatingAdmissionPolicies (Kubernetes 1.30 or newer): nothing else keeps a node daemon to its own Node"
+                .to_owned(),
+        ));
+    }
     Ok(InstallOptions {
         mode: mode(args.mode),
         namespace: args.namespace.clone(),
         image: args.image.clone(),
         replicas: args.replicas,
         approve: args.approve,
-        admission: match admission {
+        admission: match args.admission {
+            InstallAdmission::Auto if !policies.mutating => Admission::Webhook,
             InstallAdmission::Auto | InstallAdmission::Policy => Admission::Policy,
             InstallAdmission::Webhook => Admission::Webhook,
             InstallAdmission::Off => Admission::Off,
         },
+        policies: policies.validating,
         certificate: Some(Box::new(certificate)),
         client_authority: args.admission_client_ca.as_deref().map(client_authority).transpose()?,
         failure: failure(args.admission_failure),

@@ -161,22 +161,6 @@ pub(super) fn pools_are_rolled_out_and_requests_are_approved(cluster: &Cluster) 
 
 /// The daemon with the rights and the token that its Pod has.
 pub(super) fn a_daemon_writes_its_own_node_and_no_other(cluster: &Cluster) {
-    // The policy, too, which an installation without admission does not have; others changed the webhook meanwhile.
-    let printed = cluster.berth("install --mode full --image example.com/berth:1 --dry-run -o json");
-    let objects = printed.json()["items"].as_array().unwrap().clone();
-    let is_daemons = |object: &&Value| {
-        object["metadata"]["name"]
-            .as_str()
-            .is_some_and(|name| name.starts_with("berth-daemon"))
-    };
-    let daemons: Vec<Value> = objects.iter().filter(is_daemons).cloned().collect();
-    assert!(
-        daemons
-            .iter()
-            .any(|object| object["kind"] == "ValidatingAdmissionPolicy"),
-        "{daemons:?}"
-    );
-    cluster.apply(&json!({"apiVersion": "v1", "kind": "List", "items": daemons}));
     // The nodes of the pool are not changed by anybody, and that is said.
     let doctor = cluster.berth("doctor --mode full --approve -o json");
     let daemons = super::checks(&doctor, "daemons");
@@ -214,8 +198,28 @@ pub(super) fn a_daemon_writes_its_own_node_and_no_other(cluster: &Cluster) {
             "a node daemon writes its own Node and no other",
         ),
         (
+            "annotate node d2 machineconfiguration.openshift.io/state=Degraded --overwrite",
+            "a node daemon writes its own Node and no other",
+        ),
+        (
             "label node d1 example.com/a=b",
             "a node daemon writes annotations and nothing else",
+        ),
+        (
+            "annotate node d1 berth.dev/owned-labels=a --overwrite",
+            "a node daemon writes its own annotations and no others",
+        ),
+        (
+            "annotate node d1 berth.dev/pool-",
+            "a node daemon writes its own annotations and no others",
+        ),
+        (
+            "annotate node d1 machineconfiguration.openshift.io/desiredConfig=rendered-other --overwrite",
+            "a node daemon writes its own annotations and no others",
+        ),
+        (
+            "annotate node d1 machineconfiguration.openshift.io/lastAppliedDrain=drain-x --overwrite",
+            "a node daemon writes its own annotations and no others",
         ),
     ] {
         // It takes the API server a moment to know a policy.
@@ -224,6 +228,11 @@ pub(super) fn a_daemon_writes_its_own_node_and_no_other(cluster: &Cluster) {
             |_| writes(words).stderr.contains(why).then_some(()),
         );
     }
+    for own in ["machineconfiguration.openshift.io/state=Done", "berth.dev/drift=a"] {
+        let written = writes(&format!("annotate node d1 {own} --overwrite"));
+        assert_eq!(written.exit, 0, "{written}");
+    }
+    kubelets_leave_annotations_of_berth_alone(cluster);
 
     let running = cluster.start("daemon --node-name d1 --root root --kubeconfig", &conf);
     let node = cluster.wait_for("node d1", |node| {
@@ -242,6 +251,33 @@ pub(super) fn a_daemon_writes_its_own_node_and_no_other(cluster: &Cluster) {
     assert_eq!(running.stop(), Some(0), "{}", cluster.log());
     cluster.lacks_no_right();
     people_look_after_a_node(cluster);
+}
+
+/// Also where Nodes are not checked otherwise (`--admission off`).
+fn kubelets_leave_annotations_of_berth_alone(cluster: &Cluster) {
+    let kubeconfig = cluster.plane.kubeconfig(&Identity::kubelet("d1")).unwrap();
+    cluster.folder.write("kubelet.conf", kubeconfig.to_string());
+    let conf = cluster.folder.path().join("kubelet.conf");
+    let writes = |words: &str| {
+        let mut kubectl = cluster.plane.kubectl().unwrap();
+        let words = words.split_whitespace().chain(["--dry-run=server", "--overwrite"]);
+        crate::run::finish(kubectl.env("KUBECONFIG", &conf).args(words), b"")
+    };
+    for annotation in [
+        "owned-labels={}",
+        "pool=infra",
+        "given-up=rendered-infra-1",
+        "new=1",
+        "force=1",
+    ] {
+        let written = writes(&format!("annotate node d1 berth.dev/{annotation}"));
+        assert!(
+            written.stderr.contains("writes annotations that begin with berth.dev/"),
+            "{annotation} {written}"
+        );
+    }
+    let written = writes("annotate node d1 example.com/own=1");
+    assert_eq!(written.exit, 0, "{written}");
 }
 
 /// What a person is shown of a daemon, and can do about it.
