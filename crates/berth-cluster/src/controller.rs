@@ -23,7 +23,6 @@ mod pools;
 mod state;
 mod tokens;
 mod units;
-mod vital;
 mod watches;
 mod writer;
 
@@ -47,11 +46,11 @@ use self::{
     heartbeats::Heartbeats,
     metrics::Metrics,
     pools::{Mailbox, PoolEngine},
-    vital::Vital,
 };
 use crate::{
     admission::FailurePolicy,
     lease::{Claim, LeaseOptions, campaign},
+    vital::Vital,
 };
 
 /// How many changes may wait for the engine before the watches wait for it.

@@ -33,6 +33,7 @@ use self::{
     files::Files,
     link::{Change, Link},
 };
+use crate::vital::Vital;
 
 /// Changes that may wait.
 const CHANGES: usize = 16;
@@ -64,8 +65,8 @@ pub enum RunError {
     /// The host has a state that cannot be used, or cannot be looked at.
     #[error("the node daemon cannot begin")]
     Start(#[source] StartError),
-    /// A turn panicked.
-    #[error("a turn of the node daemon panicked, which is a bug of Berth; its log has the place")]
+    /// A turn or a watch panicked.
+    #[error("a task of the node daemon panicked, which is a bug of Berth; its log has the place")]
     Panicked,
 }
 
@@ -88,7 +89,10 @@ pub async fn run<H: Host + Send + 'static>(
     shutdown: CancellationToken,
 ) -> Result<H, RunError> {
     let (sender, mut changes) = mpsc::channel(CHANGES);
-    let mut link = Link::new(client, options.node, sender);
+    // Whoever ends the daemon may go on with other things.
+    let shutdown = shutdown.child_token();
+    let tasks = Vital::new(shutdown.clone());
+    let mut link = Link::new(client, options.node, sender, tasks.clone());
     let settings = options.settings;
     let started = on_a_thread(move || Daemon::start(host, settings)).await?;
     let mut daemon = match started {
@@ -157,6 +161,9 @@ pub async fn run<H: Host + Send + 'static>(
             () = files.changed() => daemon.host_changed(),
             () = sleep_for(until) => {}
         }
+    }
+    if tasks.panicked().is_some() {
+        return Err(RunError::Panicked);
     }
     info!(node = link.node(), "the node daemon has stopped");
     Ok(daemon.into_host())
@@ -244,4 +251,37 @@ async fn sleep_for(duration: Option<Duration>) {
 fn proves(state: &State) -> bool {
     let update = state.update.as_ref();
     update.is_some_and(|update| matches!(update.stage, Stage::Proving { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_daemon::sim::SimHost;
+
+    use super::*;
+
+    /// Without its watch the daemon would wait for news forever.
+    #[tokio::test]
+    async fn a_daemon_whose_watch_panics_ends() {
+        type Answer = Result<http::Response<kube::client::Body>, tower::BoxError>;
+        let broken = tower::service_fn(|_: http::Request<kube::client::Body>| {
+            futures::future::lazy(|_| -> Answer { panic!("as a test does") })
+        });
+        let options = Options {
+            node: "w1".to_owned(),
+            settings: Settings::default(),
+            files: None,
+            ends_at_reboot: false,
+            clock: Clock::stopped(Timestamp::UNIX_EPOCH),
+        };
+        let shutdown = CancellationToken::new();
+        let ended = run(
+            Client::new(broken, "default"),
+            SimHost::default(),
+            options,
+            shutdown.clone(),
+        )
+        .await;
+        assert!(matches!(ended, Err(RunError::Panicked)), "{ended:?}");
+        assert!(!shutdown.is_cancelled(), "others go on");
+    }
 }

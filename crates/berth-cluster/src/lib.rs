@@ -19,6 +19,7 @@ pub mod lease;
 mod missing;
 mod request;
 mod summary;
+mod vital;
 
 pub use connect::{ConnectError, Unreached, connect};
 pub use documents::{DocumentKind, Snapshot, follow_documents, list_documents};

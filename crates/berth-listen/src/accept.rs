@@ -46,7 +46,13 @@ pub(crate) async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>,
             accepted = listener.accept() => accepted,
             () = told_to_stop(&mut stopped) => break,
             // Ended connections are taken out at once, so that the set does not grow.
-            Some(_) = connections.join_next() => continue,
+            Some(ended) = connections.join_next() => {
+                // One client's request, and one client without an answer: the others are served.
+                if let Err(error) = ended && error.is_panic() {
+                    tracing::error!("a connection panicked, which is a bug of Berth; it is closed without an answer");
+                }
+                continue;
+            }
         };
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,

@@ -1,11 +1,11 @@
 //! Listeners, and their end.
 
-use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+use std::{future::Future, net::SocketAddr, panic::resume_unwind, sync::Arc, time::Duration};
 
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
-    task::JoinSet,
+    task::{JoinError, JoinSet},
 };
 use tokio_rustls::TlsAcceptor;
 
@@ -128,7 +128,7 @@ impl Server {
         if let Some(listener) = self.plain {
             listeners.spawn(accept(listener, None, shared));
         }
-        shutdown.await;
+        watch_over(&mut listeners, &mut helpers, shutdown).await;
         // Nobody listening any more means that all connections have ended.
         let _ = stop.send(true);
         let finish = async { while listeners.join_next().await.is_some() {} };
@@ -144,4 +144,46 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Listen
     let listener = TcpListener::bind(address).await.map_err(refuse)?;
     let address = listener.local_addr().map_err(refuse)?;
     Ok((listener, address))
+}
+
+/// Waits for the end. No part ends before by itself: without it nobody would be served, or with an old certificate.
+async fn watch_over(listeners: &mut JoinSet<()>, helpers: &mut JoinSet<()>, shutdown: impl Future<Output = ()> + Send) {
+    tokio::select! {
+        () = shutdown => {}
+        Some(ended) = listeners.join_next() => panicked(ended),
+        Some(ended) = helpers.join_next() => panicked(ended),
+    }
+}
+
+/// A panic of a part is one of the whole, so that whoever runs the server notices.
+fn panicked(ended: Result<(), JoinError>) {
+    let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) else {
+        return;
+    };
+    tracing::error!("a part of a listener panicked, which is a bug of Berth");
+    resume_unwind(panic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever runs the server does not go on without a listener, or without what renews its certificate.
+    #[tokio::test]
+    async fn a_part_that_panics_ends_the_server() {
+        for is_listener in [true, false] {
+            let server = tokio::spawn(async move {
+                let (mut listeners, mut helpers) = (JoinSet::new(), JoinSet::new());
+                listeners.spawn(std::future::pending());
+                helpers.spawn(std::future::pending());
+                let parts = if is_listener { &mut listeners } else { &mut helpers };
+                parts.spawn(async { panic!("as a test does") });
+                watch_over(&mut listeners, &mut helpers, std::future::pending()).await;
+            });
+            assert!(server.await.is_err_and(|error| error.is_panic()), "{is_listener}");
+        }
+        let (mut listeners, mut helpers) = (JoinSet::new(), JoinSet::new());
+        listeners.spawn(std::future::pending());
+        watch_over(&mut listeners, &mut helpers, std::future::ready(())).await;
+    }
 }

@@ -134,8 +134,13 @@ impl ReloadingCertificate {
         loop {
             ticks.tick().await;
             let this = Arc::clone(&self);
-            let Ok(refreshed) = tokio::task::spawn_blocking(move || this.refresh()).await else {
-                continue;
+            let refreshed = match tokio::task::spawn_blocking(move || this.refresh()).await {
+                Ok(refreshed) => refreshed,
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    // The runtime ends.
+                    Err(_) => return,
+                },
             };
             match refreshed {
                 Ok(true) => {

@@ -35,6 +35,7 @@ use crate::{
     connect::Unreached,
     controller::{is_older, node_reference},
     inspect::{configs, disruption_policy, rendered, spec},
+    vital::Vital,
 };
 
 /// Where kubelets say that they are alive.
@@ -55,6 +56,7 @@ pub(super) struct Link {
     nodes: Nodes,
     recorder: Recorder,
     sender: mpsc::Sender<Change>,
+    tasks: Vital,
     node: Option<Box<SeenNode>>,
     /// What its Lease says, while a config has to prove itself.
     heard: Option<Timestamp>,
@@ -73,17 +75,19 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(client: Client, name: String, sender: mpsc::Sender<Change>) -> Self {
+    pub(super) fn new(client: Client, name: String, sender: mpsc::Sender<Change>, tasks: Vital) -> Self {
         let reporter = Reporter {
             controller: "berth-daemon".to_owned(),
             instance: Some(name.clone()),
         };
-        let watch = tokio::spawn(watch_node(client.clone(), name.clone(), sender.clone()));
+        let watch = watch_node(client.clone(), name.clone(), sender.clone());
+        let watch = tasks.spawn_for_now("watch of the Node", watch);
         Self {
             name,
             recorder: Recorder::new(client.clone(), reporter),
             nodes: Nodes::new(client, Hold::endless()),
             sender,
+            tasks,
             node: None,
             heard: None,
             answered: false,
@@ -92,7 +96,7 @@ impl Link {
             missing: BTreeMap::new(),
             untold: Vec::new(),
             policy_for: None,
-            _watch: AbortOnDropHandle::new(watch),
+            _watch: watch,
         }
     }
 
@@ -232,7 +236,7 @@ impl Link {
         };
         if spec.is_none() {
             let watch = watch_config(configs(self.nodes.client()), name.clone(), self.sender.clone());
-            let watch = AbortOnDropHandle::new(tokio::spawn(watch));
+            let watch = self.tasks.spawn_for_now("watch of a config", watch);
             self.missing.insert(name.clone(), watch);
         }
         Arc::make_mut(&mut self.configs).insert(name, spec);

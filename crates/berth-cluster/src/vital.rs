@@ -1,4 +1,4 @@
-//! Tasks without which the controllers are blind: when one of them panics, all end.
+//! Tasks without which the controllers and the node daemon are blind: when one of them panics, all end.
 
 use std::{
     any::Any,
@@ -7,12 +7,15 @@ use std::{
 };
 
 use futures::FutureExt as _;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{AbortOnDropHandle, TaskTracker},
+};
 use tracing::error;
 
 /// Looks after tasks.
 #[derive(Clone, Debug)]
-pub(super) struct Vital {
+pub(crate) struct Vital {
     tasks: TaskTracker,
     /// Ends all.
     shutdown: CancellationToken,
@@ -20,7 +23,7 @@ pub(super) struct Vital {
 }
 
 impl Vital {
-    pub(super) fn new(shutdown: CancellationToken) -> Self {
+    pub(crate) fn new(shutdown: CancellationToken) -> Self {
         Self {
             tasks: TaskTracker::new(),
             shutdown,
@@ -29,29 +32,44 @@ impl Vital {
     }
 
     /// Starts a task.
-    pub(super) fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         let this = self.clone();
         self.tasks.spawn(async move { this.run(name, task).await });
     }
 
     /// Runs a task here.
-    pub(super) async fn run(&self, name: &'static str, task: impl Future<Output = ()>) {
+    pub(crate) async fn run(&self, name: &'static str, task: impl Future<Output = ()>) {
         if let Err(panic) = AssertUnwindSafe(task).catch_unwind().await {
             error!(
                 task = name,
                 panic = said(&*panic),
-                "a task panicked, which is a bug of Berth; the controllers end so that they are started anew"
+                "a task panicked, which is a bug of Berth; the process ends so that it is started anew"
             );
             let _ = self.panicked.set(name);
             self.shutdown.cancel();
         }
     }
 
+    /// Starts a task that ends when its handle is dropped.
+    pub(crate) fn spawn_for_now(
+        &self,
+        name: &'static str,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> AbortOnDropHandle<()> {
+        let this = self.clone();
+        AbortOnDropHandle::new(self.tasks.spawn(async move { this.run(name, task).await }))
+    }
+
+    /// The first task that panicked.
+    pub(crate) fn panicked(&self) -> Option<&'static str> {
+        self.panicked.get().copied()
+    }
+
     /// Waits until all tasks have ended; the first one that panicked.
-    pub(super) async fn ended(self) -> Option<&'static str> {
+    pub(crate) async fn ended(self) -> Option<&'static str> {
         self.tasks.close();
         self.tasks.wait().await;
-        self.panicked.get().copied()
+        self.panicked()
     }
 }
 
