@@ -192,6 +192,8 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     let metrics = Metrics::new();
     let health = health::Health::default();
     let tasks = Vital::new(shutdown.clone());
+    // Those that write.
+    let writers = Vital::new(shutdown.clone());
     if let Some(address) = options.listen {
         let listen = ListenOptions {
             plain: Some(address),
@@ -250,35 +252,30 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     };
     let wanted = options.admission.map(|_| {
         let (sender, wanted) = watch::channel(None);
-        tasks.spawn("policies", policies::keep(client.clone(), wanted, claims.clone()));
+        let keeping = policies::keep(client.clone(), wanted, claims.clone(), shutdown.clone());
+        writers.spawn("policies", keeping);
         sender
     });
     if options.approve {
-        let collecting = tokens::collect(client.clone(), claims.clone(), options.clock.clone());
-        let shutdown = shutdown.clone();
-        tasks.spawn("tokens", async move {
-            tokio::select! {
-                () = shutdown.cancelled() => {}
-                () = collecting => {}
-            }
-        });
+        let clock = options.clock.clone();
+        writers.spawn(
+            "tokens",
+            tokens::collect(client.clone(), claims.clone(), clock, shutdown.clone()),
+        );
     }
     info!(mode = ?options.mode, approve = options.approve, "the controllers start");
-    let pools = mailbox.map(|mailbox| {
+    if let Some(mailbox) = mailbox {
         let engine = PoolEngine::new(client.clone(), options.clone(), claims.clone(), metrics.clone());
-        let (tasks, shutdown) = (tasks.clone(), shutdown.clone());
-        tokio::spawn(async move { tasks.run("pools", engine.run(mailbox, shutdown)).await })
-    });
+        writers.spawn("pools", engine.run(mailbox, shutdown.clone()));
+    }
     let mut engine = Engine::new(client, options, claims, metrics, health, wanted);
     engine.listen_to(heartbeats);
-    Box::pin(tasks.run("labels", engine.run(received, shutdown.clone()))).await;
+    Box::pin(writers.run("labels", engine.run(received, shutdown.clone()))).await;
     shutdown.cancel();
-    if let Some(pools) = pools {
-        // It cannot panic, and nobody aborts it.
-        let _ = pools.await;
-    }
+    // The lease is given back when nothing of this replica is under way any more.
+    let panicked = writers.ended().await;
     lease_shutdown.cancel();
-    let panicked = tasks.ended().await;
+    let panicked = panicked.or(tasks.ended().await);
     info!("the controllers have stopped");
     panicked.map_or(Ok(()), |task| Err(RunError::Panicked { task }))
 }

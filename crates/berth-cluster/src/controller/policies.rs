@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use berth_nodes::{Hold, Nodes, WriteError};
 use kube::{
     Api, Client,
     api::{DeleteParams, DynamicObject, Patch, PatchParams},
@@ -9,9 +10,9 @@ use kube::{
 };
 use serde_json::Value;
 use tokio::{sync::watch, time::timeout};
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::writer::REQUEST_TIMEOUT;
 use crate::{
     admission::{Policies, all_names, is_named},
     lease::{Claim, time_to_write},
@@ -36,8 +37,21 @@ pub(super) struct Wanted {
 /// What is wanted, shared without copying ten thousand names.
 pub(super) type WantedReceiver = watch::Receiver<Option<Arc<Wanted>>>;
 
-/// Runs until the sender is gone.
-pub(super) async fn keep(client: Client, mut wanted: WantedReceiver, claims: Option<watch::Receiver<Claim>>) {
+/// Runs until the sender is gone, or nothing more is to be written. A write that has begun is ended.
+pub(super) async fn keep(
+    client: Client,
+    mut wanted: WantedReceiver,
+    claims: Option<watch::Receiver<Claim>>,
+    shutdown: CancellationToken,
+) {
+    let over = shutdown.clone();
+    let held = claims.clone();
+    // Nothing is begun any more once the lease is about to be given back.
+    let hold = Hold::new(move || {
+        let left = time_to_write(held.as_ref(), Duration::MAX);
+        left.filter(|_| !over.is_cancelled())
+    });
+    let nodes = Nodes::new(client, hold);
     let mut applied: BTreeMap<String, Value> = BTreeMap::new();
     let mut wait = AGAIN;
     loop {
@@ -45,7 +59,7 @@ pub(super) async fn keep(client: Client, mut wanted: WantedReceiver, claims: Opt
         let leads = claims.as_ref().is_none_or(|claims| claims.borrow().is_current());
         match current {
             Some(current) if leads => {
-                wait = if apply(&client, claims.as_ref(), &current, &mut applied).await {
+                wait = if apply(&nodes, &current, &mut applied).await {
                     AGAIN
                 } else {
                     RETRY
@@ -58,7 +72,11 @@ pub(super) async fn keep(client: Client, mut wanted: WantedReceiver, claims: Opt
             }
             None => {}
         }
-        match timeout(wait, wanted.changed()).await {
+        let changed = tokio::select! {
+            () = shutdown.cancelled() => return,
+            changed = timeout(wait, wanted.changed()) => changed,
+        };
+        match changed {
             Ok(Ok(())) => tokio::time::sleep(SETTLE).await,
             Ok(Err(_)) => return,
             Err(_) if wait == AGAIN => applied.clear(),
@@ -68,12 +86,8 @@ pub(super) async fn keep(client: Client, mut wanted: WantedReceiver, claims: Opt
 }
 
 /// Whether all is well.
-async fn apply(
-    client: &Client,
-    claims: Option<&watch::Receiver<Claim>>,
-    wanted: &Wanted,
-    applied: &mut BTreeMap<String, Value>,
-) -> bool {
+async fn apply(nodes: &Nodes, wanted: &Wanted, applied: &mut BTreeMap<String, Value>) -> bool {
+    let client = nodes.client();
     let mut well = true;
     let objects = [&wanted.roster].into_iter().chain(&wanted.policies.objects);
     for object in objects {
@@ -86,28 +100,25 @@ async fn apply(
             .pointer("/metadata/name")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let Some(limit) = time_to_write(claims, REQUEST_TIMEOUT) else {
-            return false;
-        };
-        match timeout(limit, api.patch(name, &parameters, &Patch::Apply(object))).await {
-            Ok(Ok(_)) => {
+        match nodes.send(api.patch(name, &parameters, &Patch::Apply(object))).await {
+            Ok(_) => {
                 debug!(object = id, "applied");
                 applied.insert(id, object.clone());
             }
-            Ok(Err(kube::Error::Api(status))) if is_missing(&status) => {
+            Err(WriteError::NotHeld) => return false,
+            Err(WriteError::Refused(kube::Error::Api(status))) if is_missing(&status) => {
                 // A cluster without this kind of policy: the webhook does the same.
                 debug!(object = id, "the cluster does not have this kind");
                 applied.insert(id, object.clone());
             }
-            Ok(Err(error)) => {
+            Err(error) => {
                 warn!(
                     object = id,
                     error = &error as &dyn std::error::Error,
-                    "the API server refused it"
+                    "it cannot be applied"
                 );
                 well = false;
             }
-            Err(_) => well = false,
         }
     }
     for left in &wanted.policies.left_out {
@@ -133,18 +144,16 @@ async fn apply(
             continue;
         }
         let api = Api::<DynamicObject>::all_with(client.clone(), &resource(kind, plural));
-        let Some(limit) = time_to_write(claims, REQUEST_TIMEOUT) else {
-            return false;
-        };
-        match timeout(limit, api.delete(name, &DeleteParams::default())).await {
-            Ok(Ok(_)) => {
+        match nodes.send(api.delete(name, &DeleteParams::default())).await {
+            Ok(_) => {
                 info!(object = id, "no rule or pool needs it any more");
                 applied.insert(id, gone);
             }
-            Ok(Err(kube::Error::Api(status))) if is_missing(&status) => {
+            Err(WriteError::NotHeld) => return false,
+            Err(WriteError::Refused(kube::Error::Api(status))) if is_missing(&status) => {
                 applied.insert(id, gone);
             }
-            Ok(Err(error)) => {
+            Err(error) => {
                 warn!(
                     object = id,
                     error = &error as &dyn std::error::Error,
@@ -152,7 +161,6 @@ async fn apply(
                 );
                 well = false;
             }
-            Err(_) => well = false,
         }
     }
     well

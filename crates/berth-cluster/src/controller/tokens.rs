@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use berth_clock::Clock;
+use berth_nodes::{Nodes, WriteError};
 use jiff::SignedDuration;
 use kube::{
     Api, Client, CustomResourceExt as _,
@@ -10,12 +11,12 @@ use kube::{
 };
 use tokio::{
     sync::watch,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{MissedTickBehavior, interval},
 };
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use super::writer::REQUEST_TIMEOUT;
-use crate::lease::{Claim, time_to_write};
+use crate::lease::{Claim, hold};
 use berth_resources::{TokenBinding, bootstrap::Binding};
 
 /// So long a binding is kept after its token has expired: it says who joined with it. Before that it must stay, because a
@@ -26,42 +27,48 @@ const EVERY: Duration = Duration::from_hours(1);
 /// How many are read at once.
 const PAGE: u32 = 500;
 
-/// Collects forever.
-pub(super) async fn collect(client: Client, claims: Option<watch::Receiver<Claim>>, clock: Clock) {
+/// Collects until nothing more is to be written. A deletion that has begun is ended.
+pub(super) async fn collect(
+    client: Client,
+    claims: Option<watch::Receiver<Claim>>,
+    clock: Clock,
+    shutdown: CancellationToken,
+) {
+    let nodes = Nodes::new(client, hold(claims));
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        ticks.tick().await;
-        if let Err(error) = once(&client, claims.as_ref(), &clock).await {
-            warn!(
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            _ = ticks.tick() => {}
+        }
+        match once(&nodes, &clock, &shutdown).await {
+            Ok(()) | Err(WriteError::NotHeld) => {}
+            Err(error) => warn!(
                 error = &error as &dyn std::error::Error,
                 "expired TokenBindings cannot be deleted"
-            );
+            ),
         }
     }
 }
 
-async fn once(client: &Client, claims: Option<&watch::Receiver<Claim>>, clock: &Clock) -> kube::Result<()> {
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &TokenBinding::api_resource());
+async fn once(nodes: &Nodes, clock: &Clock, shutdown: &CancellationToken) -> Result<(), WriteError> {
+    let api: Api<DynamicObject> = Api::all_with(nodes.client().clone(), &TokenBinding::api_resource());
     let mut page = ListParams::default().limit(PAGE);
     loop {
-        let Some(limit) = time_to_write(claims, REQUEST_TIMEOUT) else {
-            return Ok(());
-        };
-        let Ok(list) = timeout(limit, api.list(&page)).await else {
-            warn!("expired TokenBindings cannot be deleted: the API server does not answer");
-            return Ok(());
-        };
-        let list = list?;
+        let list = nodes.send(api.list(&page)).await?;
         let next = list.metadata.continue_.clone().filter(|token| !token.is_empty());
         let now = clock.now();
         for binding in list.items.into_iter().map(Binding::from) {
             let over = binding
                 .expires
                 .is_some_and(|expires| now.duration_since(expires) > KEEP);
-            let Some(limit) = time_to_write(claims, REQUEST_TIMEOUT).filter(|_| over) else {
+            if !over {
                 continue;
-            };
+            }
+            if shutdown.is_cancelled() {
+                return Ok(());
+            }
             let parameters = DeleteParams {
                 preconditions: Some(Preconditions {
                     uid: Some(binding.uid),
@@ -69,16 +76,15 @@ async fn once(client: &Client, claims: Option<&watch::Receiver<Claim>>, clock: &
                 }),
                 ..DeleteParams::default()
             };
-            match timeout(limit, api.delete(&binding.token, &parameters)).await {
-                Ok(Ok(_)) => debug!(
+            match nodes.send(api.delete(&binding.token, &parameters)).await {
+                Ok(_) => debug!(
                     token = binding.token,
                     node = binding.node,
                     "its binding is not needed any more"
                 ),
                 // Somebody else was faster.
-                Ok(Err(kube::Error::Api(status))) if status.is_not_found() || status.is_conflict() => {}
-                Ok(Err(error)) => return Err(error),
-                Err(_) => return Ok(()),
+                Err(error) if error.is_outdated() => {}
+                Err(error) => return Err(error),
             }
         }
         match next {
@@ -136,12 +142,17 @@ mod tests {
         });
         let now: Timestamp = "2026-01-09T00:00:00Z".parse().unwrap();
         let clock = Clock::stopped(now);
-        let client = Client::new(service, "default");
-        once(&client, None, &clock).await.unwrap();
+        let (client, goes_on) = (Client::new(service, "default"), CancellationToken::new());
+        let nodes = |claims| Nodes::new(client.clone(), hold(claims));
+        once(&nodes(None), &clock, &goes_on).await.unwrap();
         assert_eq!(*gone.lock().unwrap(), ["expire"]);
         // Whoever does not lead deletes nothing.
         let (_sender, claims) = watch::channel(Claim::default());
-        once(&client, Some(&claims), &clock).await.unwrap();
+        let refused = once(&nodes(Some(claims)), &clock, &goes_on).await;
+        assert!(matches!(refused, Err(WriteError::NotHeld)), "{refused:?}");
+        // Whoever is about to give the lease back begins nothing more.
+        goes_on.cancel();
+        once(&nodes(None), &clock, &goes_on).await.unwrap();
         assert_eq!(gone.lock().unwrap().len(), 1);
     }
 
@@ -153,8 +164,9 @@ mod tests {
         let end = tokio::time::Instant::now() + Duration::from_millis(200);
         let (_sender, claims) = watch::channel(Claim::until(end));
         let clock = Clock::stopped(Timestamp::UNIX_EPOCH);
-        let client = Client::new(silent, "default");
-        let given_up = timeout(REQUEST_TIMEOUT / 2, once(&client, Some(&claims), &clock)).await;
-        given_up.expect("it never gives up").unwrap();
+        let nodes = Nodes::new(Client::new(silent, "default"), hold(Some(claims)));
+        let goes_on = CancellationToken::new();
+        let given_up = tokio::time::timeout(Duration::from_secs(10), once(&nodes, &clock, &goes_on)).await;
+        assert!(matches!(given_up, Ok(Err(WriteError::Timeout))), "{given_up:?}");
     }
 }

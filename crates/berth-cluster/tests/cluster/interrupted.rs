@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -29,6 +29,7 @@ on_both! {
     what_documents_ask_for_is_tried_again,
     what_was_written_unseen_is_still_owned,
     a_leader_with_a_late_watch_forgets_nothing,
+    nothing_is_under_way_when_the_lease_is_given_back,
 }
 
 /// The most writes that a replica makes about one of these nodes, and one more.
@@ -379,4 +380,66 @@ async fn a_leader_with_a_late_watch_forgets_nothing(cluster: &mut Cluster) {
         );
     }
     second.stop().await;
+}
+
+/// Counts for as long as it lives.
+struct UnderWay(Arc<AtomicUsize>);
+
+impl UnderWay {
+    fn begin(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A roster that the API server takes its time for is given up before another replica can have the lease.
+async fn nothing_is_under_way_when_the_lease_is_given_back(cluster: &mut Cluster) {
+    let (writing, began) = (Arc::new(AtomicUsize::new(0)), Arc::new(tokio::sync::Notify::new()));
+    let given_back: Arc<Mutex<Option<usize>>> = Arc::default();
+    let (client, count, told, back) = (
+        cluster.client.clone(),
+        Arc::clone(&writing),
+        Arc::clone(&began),
+        Arc::clone(&given_back),
+    );
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (client, count, told, back) = (client.clone(), Arc::clone(&count), Arc::clone(&told), Arc::clone(&back));
+        async move {
+            let path = request.uri().path().to_owned();
+            if request.method() == Method::PATCH && path.contains("/rosters/") {
+                let _under_way = UnderWay::begin(&count);
+                told.notify_one();
+                return std::future::pending().await;
+            }
+            let is_lease = request.method() == Method::PUT && path.contains("/leases/");
+            let (parts, body) = request.into_parts();
+            let body = body.collect_bytes().await?;
+            if is_lease && !String::from_utf8_lossy(&body).contains("\"leaving\"") {
+                back.lock()
+                    .expect("one test")
+                    .get_or_insert(count.load(Ordering::SeqCst));
+            }
+            let request = Request::from_parts(parts, Body::from(body.to_vec()));
+            client.send(request).await.map_err(tower::BoxError::from)
+        }
+    });
+    let controllers = cluster.controllers_with(Client::new(service, "default"), |options| {
+        options.lease = Some(lease("leaving"));
+    });
+    cluster.berth("w1", json!({"pool": "infra"})).await;
+    began.notified().await;
+    assert_eq!(writing.load(Ordering::SeqCst), 1);
+    controllers.stop().await;
+    let under_way = *given_back.lock().expect("one test");
+    assert_eq!(
+        under_way,
+        Some(0),
+        "the lease is given back, and no roster is under way then"
+    );
 }
