@@ -8,6 +8,7 @@ mod elsewhere;
 
 use axum::http::{HeaderMap, StatusCode, header::HOST};
 
+use self::elsewhere::Fetched;
 pub use self::elsewhere::{FetchDesign, OtherDeckhand};
 use super::{
     auth::{self, Auth},
@@ -192,7 +193,7 @@ pub(super) enum Design {
     /// A revision of this server.
     Revision(u64),
     /// Rendered documents of another Deckhand.
-    Text(String),
+    Text(Fetched),
 }
 
 /// The design that an address means, whether it is committed or not.

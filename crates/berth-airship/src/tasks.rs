@@ -379,7 +379,10 @@ async fn validate_design(
     let href = href.ok_or_else(|| bad_request("The \"href\" key must be provided in the request body."))?;
     let found = match design::find(&state, &headers, DRYDOCK, href).await? {
         Design::Revision(revision) => state.configdocs.validate(revision).await,
-        Design::Text(text) => state.configdocs.validate_design(text).await,
+        Design::Text(fetched) => {
+            let (text, _turn) = fetched.take();
+            state.configdocs.validate_design(text).await
+        }
     };
     let found = found.map_err(|error| Problem::drydock(StatusCode::BAD_REQUEST, error.to_string()))?;
     let errors = found.iter().filter(|message| message.error).count();

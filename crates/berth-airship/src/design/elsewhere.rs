@@ -4,13 +4,22 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
 use futures::future::BoxFuture;
-use tokio::time::timeout;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
 
 use super::{plain, refusal};
 use crate::{endpoint::Family, problem::Problem, state::ApiState};
 
 /// So long a design may take to come. The caller waits that long, and their connection is taken meanwhile.
 const ANSWER: Duration = Duration::from_secs(30);
+
+/// How many designs of a Deckhand are here at a time, from the request for one until it was compared: each may be large.
+const AT_ONCE: usize = 2;
+
+/// How many requests may wait for their turn or have it. Further ones are sent away at once.
+const WAITING: usize = 16;
 
 /// How many documents that differ are named.
 const NAMED: usize = 5;
@@ -28,6 +37,22 @@ pub struct OtherDeckhand {
     scheme: String,
     authority: String,
     fetch: FetchDesign,
+    queue: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
+}
+
+/// Documents of another Deckhand. They have one of the few places for such until they are dropped.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    text: String,
+    _turn: (OwnedSemaphorePermit, OwnedSemaphorePermit),
+}
+
+impl Fetched {
+    /// The documents, and what is to be dropped once they were used.
+    pub(crate) fn take(self) -> (String, impl Send + use<>) {
+        (self.text, self._turn)
+    }
 }
 
 impl fmt::Debug for OtherDeckhand {
@@ -45,6 +70,8 @@ impl OtherDeckhand {
             scheme: scheme.into(),
             authority: authority.into(),
             fetch,
+            queue: Arc::new(Semaphore::new(WAITING)),
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
         }
     }
 
@@ -59,10 +86,15 @@ impl OtherDeckhand {
     }
 
     /// The rendered documents of a revision.
-    pub(crate) async fn design(&self, family: Family, revision: u64, token: Option<String>) -> Result<String, Problem> {
-        let fetched = timeout(ANSWER, (self.fetch)(revision, token)).await;
+    pub(crate) async fn design(
+        &self,
+        family: Family,
+        revision: u64,
+        token: Option<String>,
+    ) -> Result<Fetched, Problem> {
+        let fetched = timeout(ANSWER, self.in_turn(revision, token)).await;
         let why = match fetched {
-            Ok(Ok(text)) => return Ok(text),
+            Ok(Ok(fetched)) => return Ok(fetched),
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("it did not answer within {} seconds", ANSWER.as_secs()),
         };
@@ -75,6 +107,21 @@ impl OtherDeckhand {
             message,
         ))
     }
+
+    /// Fetches when it is the request's turn. The time for it includes the wait.
+    async fn in_turn(
+        &self,
+        revision: u64,
+        token: Option<String>,
+    ) -> Result<Fetched, Box<dyn std::error::Error + Send + Sync>> {
+        let queued = Arc::clone(&self.queue).try_acquire_owned();
+        let queued = queued.map_err(|_| format!("{WAITING} requests for its designs wait already; try again later"))?;
+        let turn = Arc::clone(&self.turns).acquire_owned().await?;
+        Ok(Fetched {
+            text: (self.fetch)(revision, token).await?,
+            _turn: (queued, turn),
+        })
+    }
 }
 
 /// Refuses a design that does not say what the committed revision says.
@@ -82,10 +129,11 @@ pub(super) async fn compare(
     state: &ApiState,
     family: Family,
     committed: u64,
-    text: String,
+    fetched: Fetched,
     place: &str,
 ) -> Result<(), Problem> {
     let wrong = |message: String| refusal(family, StatusCode::BAD_REQUEST, super::TITLE, message);
+    let (text, _turn) = fetched.take();
     let differences = state.configdocs.design_differences(committed, text).await;
     let differences =
         differences.map_err(|error| wrong(format!("the documents at {place} cannot be used: {error}")))?;

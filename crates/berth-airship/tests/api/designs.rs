@@ -159,3 +159,50 @@ async fn only_tokens_of_a_keystone_go_there() {
         assert_eq!(*asked.tokens.lock().unwrap(), [sent]);
     }
 }
+
+/// Each design may be large and take long, so that few are here at a time, few wait, and everybody else is served meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_designs_elsewhere_take_few_places() {
+    const REQUESTS: usize = 40;
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    let (count, highest, door) = (Arc::clone(&now), Arc::clone(&most), Arc::clone(&gate));
+    let fetch: FetchDesign = Arc::new(move |_, _| {
+        let (count, highest, door) = (Arc::clone(&count), Arc::clone(&highest), Arc::clone(&door));
+        Box::pin(async move {
+            highest.fetch_max(count.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let passed = door.acquire().await.map(tokio::sync::SemaphorePermit::forget);
+            count.fetch_sub(1, Ordering::SeqCst);
+            passed?;
+            Ok(SITE.to_owned())
+        })
+    });
+    let slow = OtherDeckhand::new("http", "deckhand.ucp.example:9000", fetch);
+    let server = Relabelling::beside(On::Sqlite, Auth::None, WorkflowOptions::default(), vec![slow]).await;
+    let server = Arc::new(server.expect("SQLite is always there"));
+    server.commit(SITE).await;
+    let mut asking = tokio::task::JoinSet::new();
+    for _ in 0..REQUESTS {
+        let server = Arc::clone(&server);
+        asking.spawn(async move {
+            let body = json!({"design_ref": format!("{OTHER}/5/rendered-documents")});
+            post(&server, "nodefilter", &body).await
+        });
+    }
+    // Those for whom there is no place are told so while the others wait.
+    let mut refused = 0;
+    while refused < REQUESTS - 16 {
+        let (status, answer) = asking.join_next().await.unwrap().unwrap();
+        assert_eq!(status, 503, "{answer}");
+        assert!(answer.to_string().contains("try again later"), "{answer}");
+        refused += 1;
+    }
+    let revisions = server.api.send("GET", "/api/v1.0/revisions", &[], None).await;
+    assert_eq!(revisions.status, 200, "others are served meanwhile");
+    gate.add_permits(REQUESTS);
+    while let Some(answered) = asking.join_next().await {
+        let (status, answer) = answered.unwrap();
+        assert_eq!(status, 200, "{answer}");
+    }
+    assert!((1..=2).contains(&most.load(Ordering::SeqCst)), "{most:?}");
+}

@@ -264,7 +264,7 @@ fn kubelets_leave_annotations_of_berth_alone(cluster: &Cluster) {
     };
     for annotation in [
         "owned-labels={}",
-        "pool=infra",
+        "pool=other",
         "given-up=rendered-infra-1",
         "new=1",
         "force=1",
