@@ -50,13 +50,20 @@ impl Server {
     }
 
     fn new(server: &str, args: &ServerArgs) -> Result<Self, Failure> {
+        // No message has the address as it was given: there may be a password in it, from the environment.
+        let shown = server.rsplit_once('@').map_or(server, |(_, place)| place);
         let wrong = |problem: String| Failure::Argument {
-            message: format!("`{server}` is not the address of a server: {problem}"),
+            message: format!("`{shown}` is not the address of a server: {problem}"),
             hint: Some("write it as in http://127.0.0.1:8080 or https://berth.example.com".to_owned()),
         };
         let address: Url = server.parse().map_err(|error| wrong(format!("{error}")))?;
         if !matches!(address.scheme(), "http" | "https") || address.cannot_be_a_base() {
             return Err(wrong("it must begin with http:// or https://".to_owned()));
+        }
+        if !address.username().is_empty() || address.password().is_some() {
+            return Err(wrong(
+                "a server knows its clients by tokens, and not by name and password".to_owned(),
+            ));
         }
         let mut client = Client::builder().connect_timeout(CONNECT_TIMEOUT);
         if let Some(file) = &args.server_ca {
@@ -76,7 +83,7 @@ impl Server {
             client = client.default_headers(header::HeaderMap::from_iter([(header::AUTHORIZATION, token)]));
         }
         let client = client.build().map_err(|error| Failure::Unreachable {
-            server: server.to_owned(),
+            server: shown.to_owned(),
             reason: root_cause(&error),
         })?;
         Ok(Self { address, client })

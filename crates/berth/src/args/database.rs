@@ -75,7 +75,22 @@ const SECRETS: [(&str, &str); 3] = [
     ),
 ];
 
-/// Refuses what other users of the machine would see in the list of processes: keys, tokens, and the address of a database with a
+/// Whether the address of a web server has a password in it, also one that keeps it from being an address.
+fn url_has_password(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return false;
+    };
+    let scheme = scheme.to_ascii_lowercase();
+    let has_password = |place: &str| {
+        let user = place.rsplit_once('@').and_then(|(user, _)| user.split_once(':'));
+        user.is_some_and(|(_, password)| !password.is_empty())
+    };
+    let place = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let is_web = scheme == "http" || scheme == "https" || scheme.ends_with("+http") || scheme.ends_with("+https");
+    is_web && (has_password(place) || (has_password(rest) && reqwest::Url::parse(text).is_err()))
+}
+
+/// Refuses what other users of the machine would see in the list of processes: keys, tokens, and addresses with a
 /// password. The environment and files are seen by nobody else. Refuses also to guess which of several databases is meant.
 pub(crate) fn check_secrets(command: &clap::Command, matches: &ArgMatches) -> Result<(), Failure> {
     let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
@@ -89,6 +104,22 @@ pub(crate) fn check_secrets(command: &clap::Command, matches: &ArgMatches) -> Re
             return Err(Failure::Argument {
                 message: format!("the secret in `--{long}` can be seen by every user of this machine"),
                 hint: Some(hint.to_owned()),
+            });
+        }
+    }
+    for argument in command.get_arguments().filter(|argument| !argument.is_last_set()) {
+        let id = argument.get_id().as_str();
+        let values = matches.try_get_raw(id).ok().flatten().filter(|_| is_typed(id));
+        let mut values = values.into_iter().flatten().filter_map(|value| value.to_str());
+        if values.any(url_has_password) {
+            let name = argument
+                .get_long()
+                .map_or_else(|| id.to_owned(), |long| format!("--{long}"));
+            return Err(Failure::Argument {
+                message: format!("the password in `{name}` can be seen by every user of this machine"),
+                hint: Some(
+                    "leave name and password out of the address: Berth sends tokens, and no passwords".to_owned(),
+                ),
             });
         }
     }
@@ -175,5 +206,36 @@ impl SealingArgs {
             keys.push(read("BERTH_SEALING_KEY".to_owned(), key)?);
         }
         Ok(SealingKeys::new(keys))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::url_has_password;
+
+    #[test]
+    fn passwords_are_found_in_addresses_of_web_servers() {
+        for text in [
+            "http://user:secret@host",
+            "HTTPS://user:secret@host:5000/v3?a=b",
+            "https://:secret@host/v3",
+            "deckhand+http://user:secret@host:9000/api",
+            "https://user:sec/ret@host/v3",
+            "https://user:sec?ret@host/v3",
+            "https://user:sec@ret@host/v3",
+        ] {
+            assert!(url_has_password(text), "{text}");
+        }
+        for text in [
+            "https://host:5000/v3",
+            "https://user@host/v3",
+            "https://host:22623/config/a@b",
+            "https://host/v3?name=a:b@c",
+            "registry:5000/image@sha256:0123",
+            "oci://registry:5000/image@sha256:0123",
+            "user:secret@host",
+        ] {
+            assert!(!url_has_password(text), "{text}");
+        }
     }
 }

@@ -406,3 +406,48 @@ fn a_key_or_token_in_an_argument_is_refused_by_every_command_and_never_repeated(
     let outcome = finish(berth.env("OS_AUTH_TOKEN", SECRET), b"");
     assert_eq!(outcome.exit, 3, "{outcome}");
 }
+
+/// A password that stands in any address of a web server, of whatever option.
+#[test]
+fn a_password_in_the_address_of_a_server_is_refused_and_never_repeated() {
+    let listen = "serve --listen 127.0.0.1:0 --database sqlite:berth.db";
+    let ca = "iso embed";
+    for words in [
+        format!("{listen} --auth keystone https://user:{SECRET}@keystone.example/v3"),
+        format!("{listen} --auth keystone https://user:{SECRET}/@keystone.example/v3"),
+        format!("{listen} --deckhand http://user:{SECRET}@deckhand.example:9000/api/v1.0"),
+        format!("{listen} --deckhand http://{SECRET}@deckhand.example:9000/api/v1.0"),
+        format!("{listen} --deckhand http://deckhand.example:9000/api/v1.0?token={SECRET}"),
+        format!("{listen} --auth keystone https://keystone.example/v3?token={SECRET}"),
+        format!("{listen} --auth keystone ftp://user:{SECRET}@keystone.example/v3"),
+        format!("{listen} --auth keystone //user:{SECRET}@keystone.example/v3"),
+        format!("revisions --server https://user:{SECRET}@berth.example"),
+        format!("shipyard get actions --server http://user:{SECRET}@berth.example"),
+        format!("{ca} --url https://user:{SECRET}@mcs.example/config/worker image.iso"),
+    ] {
+        let folder = Folder::new();
+        let mut berth = command();
+        berth.current_dir(folder.path()).args(words.split_whitespace());
+        let outcome = finish(&mut berth, b"");
+        assert_eq!(outcome.exit, 2, "{words}: {outcome}");
+        assert!(!outcome.to_string().contains(SECRET), "{words}: {outcome}");
+        assert!(
+            !outcome.stderr.contains("Usage:"),
+            "it is refused because of the address: {outcome}"
+        );
+    }
+    // From the environment too: what is there ends in messages.
+    for server in [
+        "https://user:SECRET@berth.example",
+        "user:SECRET@berth.example",
+        "https://user:SECRET@berth.example:x",
+    ] {
+        let mut berth = command();
+        berth
+            .arg("revisions")
+            .env("BERTH_SERVER", server.replace("SECRET", SECRET));
+        let outcome = finish(&mut berth, b"");
+        assert_eq!(outcome.exit, 2, "{outcome}");
+        assert!(!outcome.to_string().contains(SECRET), "{outcome}");
+    }
+}

@@ -25,15 +25,6 @@ pub(super) fn others(addresses: &[String], ca: Option<&Path>) -> Result<Vec<Othe
 
 fn other(address: &str, client: &Client) -> Result<OtherDeckhand, Failure> {
     let url = outside::address(address, HINT)?;
-    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        return Err(Failure::Argument {
-            message: format!(
-                "`{}` has more than scheme, host, port and path",
-                url.host_str().unwrap_or_default()
-            ),
-            hint: Some(HINT.to_owned()),
-        });
-    }
     let host = url.host_str().unwrap_or_default();
     let authority = url
         .port()

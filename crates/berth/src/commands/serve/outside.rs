@@ -18,11 +18,30 @@ pub(super) fn address(text: &str, hint: &str) -> Result<Url, Failure> {
         message,
         hint: Some(hint.to_owned()),
     };
-    let url = Url::parse(text).map_err(|error| wrong(format!("`{text}` is not an address: {error}")))?;
+    let url =
+        Url::parse(text).map_err(|error| wrong(format!("`{}` is not an address: {error}", without_user(text))))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(wrong(format!("`{text}` is not an address of a web server")));
+        return Err(wrong(format!(
+            "`{}` is not an address of a web server",
+            without_user(text)
+        )));
+    }
+    // It stands in logs and messages, where no password belongs.
+    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong(format!(
+            "the address of `{}` has more than scheme, host, port and path",
+            url.host_str().unwrap_or_default()
+        )));
     }
     Ok(url)
+}
+
+/// An address without what may be a name and a password.
+fn without_user(text: &str) -> String {
+    match text.rsplit_once('@') {
+        Some((_, place)) => format!("…@{place}"),
+        None => text.to_owned(),
+    }
 }
 
 /// A client that trusts the authorities of a file, or those of the system, and goes nowhere else than it is told.
