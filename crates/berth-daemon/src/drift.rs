@@ -15,15 +15,30 @@ use crate::{
 const LINES: usize = 6;
 const WIDTH: usize = 100;
 
-/// Words in a file that are a reason not to show any of it.
-const SECRETS: [&str; 6] = [
-    "private key",
-    "password",
+/// Words in a file, or in its path, that are a reason not to show any of it.
+const SECRETS: [&str; 18] = [
+    "access_key",
+    "accesskey",
+    "api-key",
+    "api_key",
+    "apikey",
+    "authorization",
+    "bearer",
+    "client-key-data",
+    "community",
+    "credential",
+    "passphrase",
     "passwd",
+    "password",
+    "private key",
+    "privatekey",
+    "psk",
     "secret",
     "token",
-    "client-key-data",
 ];
+
+/// So many letters and digits without a blank, with both among them, may be a key.
+const KEY: usize = 20;
 
 /// What is done about things that are not as the config says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +83,10 @@ pub fn drift(config: &HostConfig, observed: &Observed) -> Vec<Drift> {
             found.push(Drift {
                 item: item.clone(),
                 what: what(item, is, wanted),
-                diff: diff(is, wanted),
+                diff: match item {
+                    Item::Path(path) => diff(path, is, wanted),
+                    Item::Unit(_) | Item::Password(_) => None,
+                },
             });
         }
     }
@@ -108,10 +126,13 @@ fn what(item: &Item, is: Option<&Setting>, wanted: &Setting) -> String {
 }
 
 /// The first lines that differ between two files that everybody may read.
-fn diff(is: Option<&Setting>, wanted: &Setting) -> Option<String> {
+fn diff(path: &str, is: Option<&Setting>, wanted: &Setting) -> Option<String> {
     let (Some(Setting::Entry(Entry::File(is))), Setting::Entry(Entry::File(wanted))) = (is, wanted) else {
         return None;
     };
+    if has_secret_word(path) {
+        return None;
+    }
     let (old, new) = (shown(wanted)?, shown(is)?);
     let mut lines = Vec::new();
     let diff = TextDiff::from_lines(old, new);
@@ -132,13 +153,30 @@ fn diff(is: Option<&Setting>, wanted: &Setting) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The text of a file, unless it may be secret: not for everybody to read, or with a word in it that secrets have.
+/// The text of a file, unless it may be secret: not for everybody to read, with a word in it that secrets have, or with something that
+/// looks like a key or an address with a password. Who reads Nodes and events may not read what only root of the host may.
 fn shown(file: &FileEntry) -> Option<&str> {
     const EVERYBODY: u32 = 0o004;
     let text = str::from_utf8(&file.contents).ok()?;
-    let lower = text.to_lowercase();
-    let secret = file.mode & EVERYBODY == 0 || SECRETS.iter().any(|word| lower.contains(word));
+    let secret = file.mode & EVERYBODY == 0 || has_secret_word(text) || text.split_whitespace().any(may_be_secret);
     (!secret).then_some(text)
+}
+
+fn has_secret_word(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    SECRETS.iter().any(|word| lower.contains(word))
+}
+
+/// Whether a word without blanks has a key in it, or is an address with a name or password.
+fn may_be_secret(word: &str) -> bool {
+    let has_user = word.split_once("://").is_some_and(|(_, place)| place.contains('@'));
+    let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '+' | '_' | '-' | '=');
+    let may_be_key = |part: &str| {
+        part.len() >= KEY
+            && part.bytes().any(|byte| byte.is_ascii_digit())
+            && part.bytes().any(|byte| byte.is_ascii_alphabetic())
+    };
+    has_user || word.split(|character| !is_part(character)).any(may_be_key)
 }
 
 #[cfg(test)]

@@ -78,10 +78,45 @@ fn a_diff_is_short_and_has_no_secrets_in_it() {
         ("PASSWORD=hunter2", 0o644),
         ("-----BEGIN PRIVATE KEY-----\nhunter2", 0o644),
         ("\"token\": \"hunter2\"", 0o644),
+        ("api_key: hunter2", 0o644),
+        ("rocommunity hunter2", 0o644),
+        ("Authorization: Basic aHVudGVyMg", 0o644),
+        ("proxy=http://me:hunter2@proxy.example:3128", 0o644),
+        ("proxy=http://me:hun/ter2@proxy.example:3128", 0o644),
+        ("[a]\nx = AKIAIOSFODNN7EXAMPLEKEY\n", 0o644),
+        ("x=9f86d081884c7d659a2feaa0c55ad015\n", 0o644),
+        ("hunter2", 0o640),
     ] {
         for (wanted, is) in [(text, "other"), ("other", text)] {
             let shown = found(entry(wanted, mode), Some(entry(is, mode)));
             assert_eq!(shown, "content mismatch for file \"/etc/a\"");
         }
+    }
+    // What a file is called may say it too.
+    for path in ["/etc/app/token", "/var/lib/kubelet/credentials.d/a", "/etc/wifi.psk"] {
+        let is = entry("other", 0o644);
+        assert_eq!(diff(path, Some(&is), &entry("hunter2", 0o644)), None, "{path}");
+    }
+    // Settings are still shown.
+    for text in [
+        "vm.swappiness = 10",
+        "server ntp.example.com iburst",
+        "https://registry.example.com/v2",
+    ] {
+        let is = entry("other", 0o644);
+        let shown = diff("/etc/a.conf", Some(&is), &entry(text, 0o644));
+        assert_eq!(shown.as_deref(), Some(format!("-{text}\n+other").as_str()));
+    }
+}
+
+proptest::proptest! {
+    /// Whatever else is in a file that only some may read, none of it is said.
+    #[test]
+    fn nothing_is_said_of_a_file_that_not_everybody_may_read(
+        wanted in "[a-z0-9 =:\n]{0,60}", is in "[a-z0-9 =:\n]{0,60}", closed in proptest::bool::ANY,
+    ) {
+        let modes = if closed { (0o600, 0o644) } else { (0o644, 0o640) };
+        let shown = found(entry(&format!("Z{wanted}"), modes.0), Some(entry(&format!("Y{is}"), modes.1)));
+        proptest::prop_assert_eq!(shown, "content mismatch for file \"/etc/a\"");
     }
 }
