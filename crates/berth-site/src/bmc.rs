@@ -2,7 +2,11 @@
 //!
 //! `berth lint` asks here for the nodes of a site and `berth ztp check` for the hosts of a hub, so both give the same answer.
 
-use std::{fmt, net::IpAddr, str::FromStr};
+mod url;
+
+use std::{fmt, net::Ipv6Addr, str::FromStr};
+
+use self::url::{Url, UrlError, is_host, is_host_with_port};
 
 /// Drivers that are reached over HTTP: the scheme may end in `+http` or `+https`.
 const HTTP_DRIVERS: &[&str] = &[
@@ -18,9 +22,6 @@ const HTTP_DRIVERS: &[&str] = &[
 /// Drivers that are reached by IPMI.
 const IPMI_DRIVERS: &[&str] = &["ipmi", "libvirt"];
 
-/// How long a part of a host name may be.
-const LONGEST_LABEL: usize = 63;
-
 /// The address of a management controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BmcAddress {
@@ -29,6 +30,8 @@ pub struct BmcAddress {
     host: String,
     port: Option<String>,
     has_credentials: bool,
+    /// It is an IPv6 address without brackets, which is taken because a port follows.
+    is_bare: bool,
 }
 
 /// Why Metal3 refuses an address.
@@ -42,6 +45,8 @@ pub enum BmcAddressError {
     Port(String),
     /// An IPv6 address without brackets.
     Brackets(String),
+    /// A `%` that two hexadecimal digits do not follow.
+    Escape(String),
     /// It cannot be read at all.
     Unreadable,
 }
@@ -58,6 +63,7 @@ impl BmcAddressError {
             Self::Host(_) => "use a DNS name or an IP address".to_owned(),
             Self::Port(_) => "a port consists of digits".to_owned(),
             Self::Brackets(host) => format!("write [{host}]"),
+            Self::Escape(_) => "write %25 for a percent sign".to_owned(),
             Self::Unreadable => "write it as redfish-virtualmedia+https://HOST/redfish/v1/Systems/1".to_owned(),
         }
     }
@@ -70,6 +76,7 @@ impl fmt::Display for BmcAddressError {
             Self::Host(host) => write!(f, "BMC host `{host}` is invalid"),
             Self::Port(port) => write!(f, "invalid BMC port `{port}`"),
             Self::Brackets(host) => write!(f, "the IPv6 address `{host}` of the BMC needs brackets"),
+            Self::Escape(text) => write!(f, "invalid URL escape `{text}` in the BMC address"),
             Self::Unreadable => f.write_str("the BMC address cannot be parsed"),
         }
     }
@@ -86,6 +93,11 @@ impl BmcAddress {
     /// The host without brackets; empty where none is written.
     pub fn host(&self) -> &str {
         &self.host
+    }
+
+    /// The port; none where none is written.
+    pub fn port(&self) -> Option<&str> {
+        self.port.as_deref()
     }
 
     /// Whether a user name or password is part of it.
@@ -113,6 +125,9 @@ impl BmcAddress {
         if self.host.is_empty() {
             return Some("it has no host".to_owned());
         }
+        if self.is_bare {
+            return Some(format!("the IPv6 address `{}` needs brackets", self.host));
+        }
         let port = self.port.as_deref()?;
         let usable = port.parse::<u16>().is_ok_and(|port| port != 0);
         (!usable && !port.is_empty()).then(|| format!("`{port}` is not a port from 1 to 65535"))
@@ -123,117 +138,71 @@ impl FromStr for BmcAddress {
     type Err = BmcAddressError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.chars().any(|c| c.is_ascii_control() || c == ' ') || text.is_empty() {
+        if text.is_empty() {
             return Err(BmcAddressError::Unreadable);
         }
-        let (scheme, rest) = match split_scheme(text)? {
-            Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
-            // Without a scheme it is a host for IPMI.
-            None => ("ipmi".to_owned(), text),
-        };
-        let authority = match rest.strip_prefix("//") {
-            // A host after two slashes needs a scheme before them.
-            Some(_) if rest.len() == text.len() => return Err(BmcAddressError::Scheme(String::new())),
-            Some(rest) => rest,
-            // `ipmi:10.0.0.1` is read as `ipmi://10.0.0.1`; a path alone leaves the host empty.
-            None if rest.starts_with('/') => "",
-            None => rest,
-        };
-        let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
-        let (credentials, host) = match authority.rsplit_once('@') {
-            Some((credentials, host)) => (Some(credentials), host),
-            None => (None, authority),
-        };
-        if credentials.is_some_and(|text| text.contains(['[', ']'])) {
-            return Err(BmcAddressError::Unreadable);
+        let url = read(text)?;
+        let (host, port) = url.host_and_port();
+        if !host.is_empty() && !is_host(host) {
+            // The last part of an address without brackets looks like a port.
+            let without = [&*url.authority, host]
+                .into_iter()
+                .find(|text| text.parse::<Ipv6Addr>().is_ok());
+            return Err(match without {
+                Some(address) => BmcAddressError::Brackets(address.to_owned()),
+                None => BmcAddressError::Host(host.to_owned()),
+            });
         }
-        let has_scheme = rest.len() != text.len();
-        let (host, port) = split_port(host, has_scheme)?;
-        check_host(host)?;
         let known = HTTP_DRIVERS.iter().any(|driver| {
-            let rest = scheme.strip_prefix(driver);
+            let rest = url.scheme.strip_prefix(driver);
             rest.is_some_and(|rest| matches!(rest, "" | "+http" | "+https"))
         });
-        if !known && !IPMI_DRIVERS.contains(&&*scheme) {
-            return Err(BmcAddressError::Scheme(scheme));
+        if !known && !IPMI_DRIVERS.contains(&&*url.scheme) {
+            // An IPv6 address that begins with a letter looks like a scheme.
+            return Err(match text.parse::<Ipv6Addr>() {
+                Ok(_) => BmcAddressError::Brackets(text.to_owned()),
+                Err(_) => BmcAddressError::Scheme(url.scheme),
+            });
         }
+        let bare = host.contains(':') && !url.authority.starts_with('[');
         Ok(Self {
-            scheme,
-            host: host.trim_matches(['[', ']']).to_owned(),
+            host: host.to_owned(),
             port: port.map(str::to_owned),
-            has_credentials: credentials.is_some(),
+            has_credentials: url.has_credentials,
+            is_bare: bare,
+            scheme: url.scheme,
         })
     }
 }
 
-/// The scheme and what follows its colon. A text that begins with a digit has none, so `10.0.0.1:623` is a host with a port.
-fn split_scheme(text: &str) -> Result<Option<(&str, &str)>, BmcAddressError> {
-    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'));
-    let Some(end) = end.filter(|end| text.get(*end..).is_some_and(|rest| rest.starts_with(':'))) else {
-        return Ok(None);
+/// The URL that Metal3 makes of an address. Without a scheme it is a host for IPMI, and `ipmi:10.0.0.1` is read as `ipmi://10.0.0.1`.
+fn read(text: &str) -> Result<Url, BmcAddressError> {
+    let unreadable = |error: UrlError| match error {
+        UrlError::Escape(text) => BmcAddressError::Escape(text),
+        UrlError::Port(port) => BmcAddressError::Port(port),
+        UrlError::Host(host) => BmcAddressError::Host(host),
+        UrlError::Unreadable if text.parse::<Ipv6Addr>().is_ok() => BmcAddressError::Brackets(text.to_owned()),
+        UrlError::Unreadable => BmcAddressError::Unreadable,
     };
-    if end == 0 {
-        return Err(BmcAddressError::Unreadable);
-    }
-    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        return Ok(None);
-    }
-    // An IPv6 address that begins with a letter looks like a scheme.
-    if text.parse::<IpAddr>().is_ok() {
-        return Err(BmcAddressError::Brackets(text.to_owned()));
-    }
-    Ok(text.get(..end).zip(text.get(end + 1..)))
-}
-
-/// The host and its port. Without a scheme, Metal3 does not look at the port.
-fn split_port(text: &str, has_scheme: bool) -> Result<(&str, Option<&str>), BmcAddressError> {
-    let digits = |port: &str| !has_scheme || port.bytes().all(|byte| byte.is_ascii_digit());
-    if text.starts_with('[') {
-        let Some((host, rest)) = text.find(']').and_then(|end| text.split_at_checked(end + 1)) else {
-            return Err(BmcAddressError::Host(text.to_owned()));
-        };
-        return match rest.strip_prefix(':') {
-            Some(port) if digits(port) => Ok((host, Some(port))),
-            // `[fd00::1]` alone is neither a URL nor a host with a port.
-            None if rest.is_empty() && has_scheme => Ok((host, None)),
-            None if rest.is_empty() => Err(BmcAddressError::Unreadable),
-            _ => Err(BmcAddressError::Port(rest.trim_start_matches(':').to_owned())),
-        };
-    }
-    if text.matches(':').count() > 1 && text.parse::<IpAddr>().is_ok() {
-        return Err(BmcAddressError::Brackets(text.to_owned()));
-    }
-    match text.rsplit_once(':') {
-        Some((host, port)) if digits(port) => Ok((host, Some(port))),
-        Some((_, port)) => Err(BmcAddressError::Port(port.to_owned())),
-        None => Ok((text, None)),
-    }
-}
-
-fn check_host(host: &str) -> Result<(), BmcAddressError> {
-    let wrong = || BmcAddressError::Host(host.to_owned());
-    if let Some(inner) = host.strip_prefix('[') {
-        let inner = inner.strip_suffix(']').ok_or_else(wrong)?;
-        // A zone says which interface of Metal3's own machine is meant.
-        let address = inner.split_once('%').map_or(inner, |(address, _)| address);
-        let parsed: Result<IpAddr, _> = address.parse();
-        return parsed
-            .is_ok_and(|address| address.is_ipv6())
-            .then_some(())
-            .ok_or_else(wrong);
-    }
-    let legal = |part: &str| {
-        let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-        !part.is_empty()
-            && part.len() <= LONGEST_LABEL
-            && part.bytes().all(inner)
-            && !part.starts_with('-')
-            && !part.ends_with('-')
+    let url = match Url::parse(text) {
+        Ok(url) => url,
+        // `10.0.0.1:623` is not a URL.
+        Err(UrlError::Unreadable) if is_host_with_port(text) => {
+            return Ok(Url {
+                scheme: "ipmi".to_owned(),
+                authority: text.to_owned(),
+                ..Url::default()
+            });
+        }
+        Err(error) => return Err(unreadable(error)),
     };
-    if host.is_empty() || host.parse::<IpAddr>().is_ok() || host.split('.').all(legal) {
-        return Ok(());
+    if url.opaque {
+        return Url::parse(&text.replacen(':', "://", 1)).map_err(unreadable);
     }
-    Err(wrong())
+    if url.scheme.is_empty() && url.host_and_port().0.is_empty() {
+        return Url::parse(&format!("ipmi://{text}")).map_err(unreadable);
+    }
+    Ok(url)
 }
 
 /// Whether a text is a MAC address that a host can boot from: pairs of hexadecimal digits with colons, six of them for Ethernet,
@@ -332,8 +301,12 @@ mod tests {
             ("[@]host.example.com", BmcAddressError::Unreadable),
             ("redfish://10.0.0.1:https/x", BmcAddressError::Port("https".to_owned())),
             ("redfish://[fd00::1]8443/x", BmcAddressError::Port("8443".to_owned())),
-            ("redfish://10.0.0.1 /x", BmcAddressError::Unreadable),
+            ("redfish://10.0.0.1 /x", host("10.0.0.1 ")),
             ("redfish://a_b/x", host("a_b")),
+            ("10.0.0.1:ipmi", host("10.0.0.1:ipmi")),
+            ("redfish://[fe80::1%25eth0]/x", host("[fe80::1%25eth0]")),
+            ("redfish://h/%zz", BmcAddressError::Escape("%zz".to_owned())),
+            ("redfish://u%zz@h/", BmcAddressError::Escape("%zz".to_owned())),
         ] {
             assert_eq!(text.parse::<BmcAddress>(), Err(error), "{text}");
         }
@@ -345,7 +318,7 @@ mod tests {
             "redfish:///redfish/v1",
             "redfish://10.0.0.1:99999/x",
             "redfish://10.0.0.1:0/x",
-            "10.0.0.1:ipmi",
+            "redfish://fd00::1:443/x",
         ] {
             let read: BmcAddress = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
             assert!(read.unusable().is_some(), "{text}");

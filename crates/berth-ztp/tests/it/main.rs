@@ -1,6 +1,8 @@
 //! The manifests and the checks as other crates and other programs see them.
 
 #[cfg(test)]
+mod addresses;
+#[cfg(test)]
 mod checks;
 #[cfg(test)]
 mod conditions;
