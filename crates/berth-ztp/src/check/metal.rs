@@ -5,6 +5,8 @@ use berth_labels::{LabelKey, LabelValue};
 use berth_site::{BmcAddress, is_boot_mac, root_device_problem};
 use serde_json::Value;
 
+mod spec;
+
 use super::{
     Findings,
     model::{Hub, Text, annotation, name, namespace, text_at},
@@ -20,6 +22,9 @@ const INSPECT: &str = "inspect.metal3.io";
 
 /// Annotation with the hardware of a host that is not inspected.
 const HARDWARE: &str = "inspect.metal3.io/hardwaredetails";
+
+/// Annotation with the status of a host that is moved from another cluster.
+const STATUS: &str = "baremetalhost.metal3.io/status";
 
 /// Annotation that reboots a host.
 const REBOOT: &str = "reboot.metal3.io";
@@ -249,8 +254,7 @@ fn host(hub: &Hub<'_>, document: &Document, spec: &Node, machine: Machine<'_>, f
     }
     annotations(hub, document, spec, machine, findings);
     power(spec, findings);
-    raid(spec, machine, findings);
-    image(spec, findings);
+    spec::check(spec, machine, findings);
     let there = namespace(document).unwrap_or_default();
     for key in ["userData", "networkData", "metaData"] {
         if let Some(other) = text_at(spec, &[key, "namespace"])
@@ -353,6 +357,7 @@ fn annotations(hub: &Hub<'_>, document: &Document, spec: &Node, machine: Machine
         );
     }
     hardware_and_reboots(document, machine, findings);
+    status(document, findings);
     agents(document, findings);
 }
 
@@ -446,94 +451,49 @@ fn hardware_and_reboots(document: &Document, machine: Machine<'_>, findings: &mu
     }
 }
 
+/// The status that Metal3 takes over from an annotation.
+fn status(document: &Document, findings: &mut Findings) {
+    let Some(text) = annotation(document, STATUS).filter(|text| !text.text.is_empty()) else {
+        return;
+    };
+    let mut refuse = |problem: String| {
+        let message = format!("the {STATUS} annotation is rejected: {problem}");
+        findings.add(&lints::VALUE, text.span, message);
+    };
+    let read = serde_json::from_str::<Value>(text.text).ok();
+    let Some(status) = read.as_ref().and_then(Value::as_object) else {
+        return refuse("it is not a JSON object".to_owned());
+    };
+    for (key, allowed) in [("operationalStatus", OPERATIONAL), ("errorType", ERRORS)] {
+        let value = status.get(key).filter(|value| !value.is_null());
+        if value.is_some_and(|value| {
+            value
+                .as_str()
+                .is_none_or(|text| !text.is_empty() && !allowed.contains(&text))
+        }) {
+            refuse(format!(
+                "unsupported value of `{key}`; supported: {}",
+                allowed.join(", ")
+            ));
+        }
+    }
+}
+
+/// What `operationalStatus` may be in the annotation.
+const OPERATIONAL: &[&str] = &["OK", "discovered", "error", "delayed", "detached"];
+
+/// What `errorType` may be in the annotation.
+const ERRORS: &[&str] = &[
+    "provisioned registration error",
+    "registration error",
+    "inspection error",
+    "preparation error",
+    "provisioning error",
+    "power management error",
+];
+
 fn is_object(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
-}
-
-fn raid(spec: &Node, machine: Machine<'_>, findings: &mut Findings) {
-    let volumes = |key: &str| {
-        spec.at(&["raid", key])
-            .filter(|node| node.as_seq().is_some_and(|list| !list.is_empty()))
-    };
-    let (hardware, software) = (volumes("hardwareRAIDVolumes"), volumes("softwareRAIDVolumes"));
-    if let (Some(_), Some(software)) = (hardware, software) {
-        findings.add(
-            &lints::VALUE,
-            software.span,
-            "hardwareRAIDVolumes and softwareRAIDVolumes cannot be set at the same time",
-        );
-    }
-    if let (Some(hardware), Some(Ok(driver))) = (hardware, machine.bmc.map(|it| it.text.parse::<BmcAddress>()))
-        && !driver.is_redfish()
-    {
-        findings.add(
-            &lints::BMC,
-            hardware.span,
-            format!("BMC driver {} does not support configuring RAID", driver.scheme()),
-        );
-    }
-    for volume in hardware.and_then(Node::as_seq).unwrap_or_default() {
-        let disks = volume.get("physicalDisks").and_then(Node::as_seq).unwrap_or_default();
-        if !disks.is_empty() && text_at(volume, &["controller"]).is_none_or(|text| text.text.is_empty()) {
-            findings.add(
-                &lints::VALUE,
-                volume.span,
-                "`physicalDisks` of a RAID volume needs `controller`",
-            );
-        }
-        let count = volume.get("numberOfPhysicalDisks").and_then(Node::as_u64);
-        if let (Some(count), false) = (count, disks.is_empty())
-            && usize::try_from(count).ok() != Some(disks.len())
-        {
-            findings.add(
-                &lints::VALUE,
-                volume.span,
-                format!(
-                    "numberOfPhysicalDisks is {count}, and physicalDisks has {}",
-                    disks.len()
-                ),
-            );
-        }
-    }
-    let volumes = software.and_then(Node::as_seq).unwrap_or_default().iter();
-    let mut roots = volumes.filter(|volume| volume.get("rootVolume").and_then(Node::as_bool) == Some(true));
-    if let Some(second) = roots.nth(1) {
-        findings.add(
-            &lints::VALUE,
-            second.span,
-            "only one RAID volume can be the root volume",
-        );
-    }
-}
-
-fn image(spec: &Node, findings: &mut Findings) {
-    let Some(image) = spec.get("image").filter(|image| image.as_map().is_some()) else {
-        return;
-    };
-    let url = text_at(image, &["url"]).map_or("", |text| text.text);
-    let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-    if !scheme.is_some_and(|scheme| matches!(&*scheme, "http" | "https" | "file" | "oci")) {
-        findings.add(&lints::VALUE, image.span, format!("the image URL `{url}` is invalid"));
-        return;
-    }
-    let live = text_at(image, &["format"]).is_some_and(|format| format.text == "live-iso");
-    let oci = url.starts_with("oci://");
-    if !live && !oci && text_at(image, &["checksum"]).is_none_or(|checksum| checksum.text.is_empty()) {
-        findings.add(
-            &lints::VALUE,
-            image.span,
-            "an image that is written to disk needs `checksum`",
-        );
-    }
-    if let Some(kind) = text_at(image, &["checksumType"])
-        && !["", "md5", "sha256", "sha512", "auto"].contains(&kind.text)
-    {
-        findings.add(
-            &lints::VALUE,
-            kind.span,
-            format!("unknown checksumType `{}`", kind.text),
-        );
-    }
 }
 
 /// Whether a name is 32 hexadecimal digits, with or without the dashes of a UUID.

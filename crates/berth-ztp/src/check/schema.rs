@@ -26,11 +26,13 @@ enum Rule {
     AtLeast(i64),
     /// A list of at most this many.
     AtMost(usize),
+    /// A list of more than this many.
+    LongerThan(usize),
     /// JSON in a text; an empty text is fine.
     Json,
 }
 
-use Rule::{AtLeast, AtMost, Bool, Filled, Json, OneOf, Required, Text};
+use Rule::{AtLeast, AtMost, Bool, Filled, Json, LongerThan, OneOf, Required, Text};
 
 /// A kind with its rules.
 struct Kind {
@@ -199,6 +201,12 @@ const KINDS: &[Kind] = &[
             ),
             ("raid.softwareRAIDVolumes[].level", OneOf(&["0", "1", "1+0"])),
             ("raid.softwareRAIDVolumes", AtMost(2)),
+            ("raid.softwareRAIDVolumes[].level", Required),
+            ("raid.softwareRAIDVolumes[].sizeGibibytes", AtLeast(0)),
+            ("raid.softwareRAIDVolumes[].physicalDisks", LongerThan(1)),
+            ("raid.hardwareRAIDVolumes[].level", Required),
+            ("raid.hardwareRAIDVolumes[].sizeGibibytes", AtLeast(0)),
+            ("raid.hardwareRAIDVolumes[].numberOfPhysicalDisks", AtLeast(1)),
         ],
     },
     Kind {
@@ -409,6 +417,11 @@ fn judge(node: &Node, path: &str, rule: Rule, findings: &mut Findings) {
         Rule::AtMost(most) => match node.as_seq() {
             Some(list) if list.len() <= most => None,
             Some(list) => Some(format!("`{path}` has {} entries and may have {most}", list.len())),
+            None => wrong_type("a list"),
+        },
+        Rule::LongerThan(few) => match node.as_seq() {
+            Some(list) if list.len() > few => None,
+            Some(list) => Some(format!("`{path}` has {} entries and must have {}", list.len(), few + 1)),
             None => wrong_type("a list"),
         },
         Rule::Json => match node.as_str() {
