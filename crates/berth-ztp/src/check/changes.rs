@@ -3,6 +3,8 @@
 //! What was applied is not in a manifest. It is known from the manifests that the hub has, where somebody hands them in; from the spec
 //! that an exported `ClusterInstance` says its operator saw last; from exported `Agent`s; and what is wanted, from the site.
 
+mod objects;
+
 use berth_documents::{Document, Node, Span};
 use serde_json::Value;
 
@@ -51,8 +53,10 @@ pub(super) fn check(hub: &Hub<'_>, before: &Hub<'_>, options: &CheckOptions, fin
         });
         match document.kind() {
             "ClusterInstance" => instance(document, old, findings),
-            "AgentClusterInstall" => install(document, old, findings),
-            "InfraEnv" => infra_env(document, old, findings),
+            "AgentClusterInstall" => objects::install(document, old, findings),
+            "InfraEnv" => objects::infra_env(hub, document, old, findings),
+            "BareMetalHost" => objects::host(document, old, findings),
+            "Agent" => objects::agent(document, old, findings),
             _ => {}
         }
     }
@@ -200,59 +204,6 @@ fn refuse(findings: &mut Findings, span: Span, what: &str, why: &str, place: Spa
     );
 }
 
-fn install(document: &Document, old: Option<&Document>, findings: &mut Findings) {
-    let (Some(spec), Some(old)) = (document.body(), old) else {
-        return;
-    };
-    let Some(was) = old.body().map(Node::to_json) else {
-        return;
-    };
-    let own = document.name().map_or_else(|| document.span(), |(_, span)| span);
-    let cluster = name(document).unwrap_or_default();
-    let progress = Progress::of_install(old);
-    let free: &[&str] = match progress {
-        Progress::Done => &["clusterMetadata", "ignitionEndpoint", "provisionRequirements"],
-        _ => &["clusterMetadata", "ignitionEndpoint"],
-    };
-    for (field, span, change) in differing(&was, spec, own, &[free]) {
-        let why = match (progress, field.as_str()) {
-            (_, "imageSetRef") => "it never can be after creation".to_owned(),
-            (Progress::Free, _) => continue,
-            (Progress::Unknown, _) => format!("once the installation of `{cluster}` has started the hub refuses it"),
-            _ => format!("the spec of `{cluster}` is immutable after install started"),
-        };
-        refuse(
-            findings,
-            span,
-            &format!("`{field}` is changed{change}"),
-            &why,
-            old.span(),
-        );
-    }
-}
-
-fn infra_env(document: &Document, old: Option<&Document>, findings: &mut Findings) {
-    let (Some(spec), Some(old)) = (document.body(), old) else {
-        return;
-    };
-    let Some(was) = old.body().map(Node::to_json) else {
-        return;
-    };
-    let own = document.name().map_or_else(|| document.span(), |(_, span)| span);
-    for (field, span, change) in differing(&was, spec, own, &[]) {
-        if matches!(field.as_str(), "clusterRef" | "cpuArchitecture") {
-            let why = "an InfraEnv keeps it from its creation on";
-            refuse(
-                findings,
-                span,
-                &format!("`{field}` is changed{change}"),
-                why,
-                old.span(),
-            );
-        }
-    }
-}
-
 fn is_same(old: &HostView<'_>, new: &HostView<'_>) -> bool {
     old.cluster == new.cluster && (same_mac(old.mac, new.mac) || old.name.text == new.name.text)
 }
@@ -281,17 +232,13 @@ fn applied(host: &HostView<'_>, old: &HostView<'_>, findings: &mut Findings) {
     if host.kind == Kind::Instance {
         return;
     }
-    if let (Some(new), Some(was)) = (host.mac, old.mac)
+    // A BareMetalHost is compared as an object.
+    if let (Some(new), Some(was), Kind::SiteConfig) = (host.mac, old.mac, host.kind)
         && !new.text.eq_ignore_ascii_case(was.text)
     {
         let why = "the API server refuses it for a BareMetalHost that has one";
-        refuse(
-            findings,
-            new.span,
-            &format!("the boot MAC address of `{who}` is changed"),
-            why,
-            was.span,
-        );
+        let what = format!("the boot MAC address of `{who}` is changed");
+        refuse(findings, new.span, &what, why, was.span);
     }
     let why = match old.installed.or(host.installed) {
         Some(false) => return,

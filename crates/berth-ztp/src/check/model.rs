@@ -566,11 +566,10 @@ impl Progress {
 
     pub(super) fn of_install(document: &Document) -> Self {
         match condition(document, "Completed") {
-            Some(("True", _)) => Self::Done,
-            Some((_, "InstallationNotStarted" | "InstallationOnHold")) => Self::Free,
-            Some(_) => Self::Running,
+            Some((_, "InstallationCompleted" | "InstallationFailed")) => Self::Done,
+            Some((_, "InstallationInProgress" | "ClusterAlreadyInstalling")) => Self::Running,
             None if document.root.get("status").is_none() => Self::Unknown,
-            None => Self::Free,
+            _ => Self::Free,
         }
     }
 }

@@ -134,13 +134,6 @@ fn crowded(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
 
 /// Settings of a discovery image that exclude each other, and kernel arguments that cannot be passed on.
 fn image_rules(spec: &Node, findings: &mut Findings) {
-    if let (Some(_), Some(version)) = (spec.get("clusterRef"), spec.get("osImageVersion")) {
-        findings.add(
-            &lints::VALUE,
-            version.span,
-            "either `clusterRef` or `osImageVersion` can be set, not both",
-        );
-    }
     if let (Some(_), Some(sources)) = (spec.get("additionalNTPSources"), spec.get("ntpSources")) {
         findings.add(
             &lints::VALUE,

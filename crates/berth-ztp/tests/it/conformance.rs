@@ -75,6 +75,8 @@ struct Input {
     /// What was changed, for messages.
     change: String,
     is_refused: bool,
+    /// What the hub has, for rules about changes.
+    before: Option<String>,
 }
 
 fn inputs(row: &Value) -> Vec<Input> {
@@ -87,6 +89,18 @@ fn inputs(row: &Value) -> Vec<Input> {
     for change in row["with"].as_array().into_iter().flatten() {
         replace(&mut text, change[0].as_str().unwrap(), change[1].as_str().unwrap(), id);
     }
+    let before = row["was"].as_array().map(|changes| {
+        let mut before = text.clone();
+        for change in changes {
+            replace(
+                &mut before,
+                change[0].as_str().unwrap(),
+                change[1].as_str().unwrap(),
+                id,
+            );
+        }
+        before
+    });
     let mut inputs = Vec::new();
     for (key, is_refused) in [("refused", true), ("accepted", false)] {
         for value in row[key].as_array().into_iter().flatten() {
@@ -97,6 +111,7 @@ fn inputs(row: &Value) -> Vec<Input> {
                 text,
                 change: to.to_owned(),
                 is_refused,
+                before: before.clone(),
             });
         }
     }
@@ -113,13 +128,15 @@ fn inputs(row: &Value) -> Vec<Input> {
             text,
             change: Value::Array(changes.clone()).to_string(),
             is_refused,
+            before: before.clone(),
         });
     }
     inputs
 }
 
 /// Code and message of each error and warning.
-fn found(row: &Value, text: &str) -> Vec<(String, String)> {
+fn found(row: &Value, input: &Input) -> Vec<(String, String)> {
+    let text = &*input.text;
     let mut sources = Sources::new();
     let id = sources.add("hub.yaml", text);
     let parsed = parse(&sources, id);
@@ -130,10 +147,14 @@ fn found(row: &Value, text: &str) -> Vec<(String, String)> {
         parsed.diagnostics
     );
     let release = row["release"].as_str().unwrap_or("4.18");
-    let options = CheckOptions {
+    let mut options = CheckOptions {
         release: Some(release.parse::<Release>().unwrap()),
         ..CheckOptions::default()
     };
+    if let Some(before) = &input.before {
+        let id = sources.add("before.yaml", &**before);
+        options.against = parse(&sources, id).documents;
+    }
     check(&mut sources, &parsed.documents, &options)
         .into_iter()
         .filter(|finding| finding.severity() != Severity::Note)
@@ -147,7 +168,7 @@ fn what_the_systems_reject_is_found_and_what_they_accept_is_not() {
     for name in TABLES {
         for row in table(name)["rows"].as_array().unwrap() {
             for input in inputs(row) {
-                let found = found(row, &input.text);
+                let found = found(row, &input);
                 let code = row["finds"].as_str().unwrap();
                 let fine = if input.is_refused {
                     found.iter().any(|(found, _)| found == code)
