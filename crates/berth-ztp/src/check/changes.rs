@@ -25,11 +25,14 @@ const FREE: &[&str] = &[
     "suppressedManifests",
 ];
 
-/// Further ones of the cluster.
-const FREE_OF_CLUSTER: &[&str] = &["clusterImageSetNameRef", "nodes", "reinstall"];
+/// Further ones of the cluster. Two have rules of their own.
+const FREE_OF_CLUSTER: &[&str] = &["clusterImageSetNameRef", "nodes"];
 
-/// Further ones of a node whose cluster is installed anew.
-const FREE_AT_REINSTALL: &[&str] = &["bmcAddress", "bootMACAddress", "nodeNetwork", "rootDeviceHints"];
+/// Fields of the cluster with rules of their own.
+const OWN_RULES: &[&str] = &["holdInstallation", "reinstall"];
+
+/// Further ones of a node whose cluster is installed anew. Of `nodeNetwork` these are the interfaces.
+const FREE_AT_REINSTALL: &[&str] = &["bmcAddress", "bootMACAddress", "rootDeviceHints"];
 
 /// What the API server fills in, so that it is in an export and not in the manifest.
 fn is_default(key: &str, value: &Value) -> bool {
@@ -142,56 +145,107 @@ fn instance(document: &Document, old: Option<&Document>, findings: &mut Findings
     let Some((was, place)) = handed_in.or_else(|| Some((last()?, seen?.span))) else {
         return;
     };
-    let progress = old.map_or(Progress::Unknown, Progress::of_instance);
-    let progress = match (progress, Progress::of_instance(document)) {
-        (Progress::Unknown, own) => own,
-        (known, _) => known,
-    };
+    let status = [old, Some(document)]
+        .into_iter()
+        .flatten()
+        .find(|it| Progress::of_instance(it) != Progress::Unknown);
+    let progress = status.map_or(Progress::Unknown, Progress::of_instance);
+    let is_held = |spec: &Value| spec.get("holdInstallation").and_then(Value::as_bool) == Some(true);
+    let now = spec.to_json();
+    if !is_held(&was) && is_held(&now) {
+        let span = spec.get("holdInstallation").map_or(own, |node| node.span);
+        let why = "it can only be set to true during creation, not during updates";
+        refuse(findings, span, "`holdInstallation` is switched on", why, place);
+    }
     let cluster = name(document).unwrap_or_default();
-    let held = was.get("holdInstallation").and_then(Value::as_bool) == Some(true);
+    let anew = is_new_generation(&was, &now, status);
     let why = match progress {
-        Progress::Free => return,
-        Progress::Running if held => return,
-        Progress::Running => {
+        Progress::Running | Progress::Free if is_held(&was) => return,
+        Progress::Running | Progress::Free => {
             format!(
-                "`{cluster}` is being installed (spec update not allowed during provisioning or cluster reinstalls)"
+                "`{cluster}` is not installed yet (spec update not allowed during provisioning or cluster reinstalls)"
             )
         }
         Progress::Done => format!("`{cluster}` is installed (detected unauthorized changes in immutable fields)"),
         Progress::Unknown => format!("once `{cluster}` is installed the hub refuses it"),
     };
-    let running = progress == Progress::Running;
+    let running = matches!(progress, Progress::Running | Progress::Free);
+    if !same("reinstall", was.get("reinstall"), now.get("reinstall")) && (running || !anew) {
+        let span = spec.get("reinstall").map_or(own, |node| node.span);
+        let why = if running {
+            &*why
+        } else {
+            "a reinstallation needs a generation that was never used"
+        };
+        refuse(findings, span, "`reinstall` is changed", why, place);
+    }
     let free: &[&[&str]] = if running {
-        &[&["nodes"]]
+        &[&["nodes"], OWN_RULES]
     } else {
-        &[FREE, FREE_OF_CLUSTER]
+        &[FREE, FREE_OF_CLUSTER, OWN_RULES]
     };
     for (field, span, change) in differing(&was, spec, own, free) {
-        refuse(findings, span, &format!("`{field}` is changed{change}"), &why, place);
+        if !comes_or_goes(&field, &was, &now) {
+            refuse(findings, span, &format!("`{field}` is changed{change}"), &why, place);
+        }
     }
-    let anew = !same("reinstall", was.get("reinstall"), spec.to_json().get("reinstall"));
     let free: &[&[&str]] = match (running, anew) {
         (true, _) => &[],
         (false, true) => &[FREE, FREE_AT_REINSTALL],
         (false, false) => &[FREE],
     };
-    let nodes = was.get("nodes").and_then(Value::as_array);
+    let name_of = |node: &Value| node.get("hostName").and_then(Value::as_str).map(str::to_owned);
+    let old_nodes = was.get("nodes").and_then(Value::as_array);
+    let mut kept = Vec::new();
     for node in spec.get("nodes").and_then(Node::as_seq).unwrap_or_default() {
         let Some(host) = text_at(node, &["hostName"]) else {
             continue;
         };
-        let same_host = |old: &&Value| old.get("hostName").and_then(Value::as_str) == Some(host.text);
-        let Some(was) = nodes.into_iter().flatten().find(same_host) else {
+        kept.push(host.text);
+        let same_host = |old: &&Value| name_of(old).as_deref() == Some(host.text);
+        let Some(was) = old_nodes.into_iter().flatten().find(same_host) else {
             if running {
                 refuse(findings, host.span, &format!("`{}` is added", host.text), &why, place);
             }
             continue;
         };
+        let now = node.to_json();
         for (field, span, change) in differing(was, node, host.span, free) {
-            let what = format!("`{field}` of `{}` is changed{change}", host.text);
-            refuse(findings, span, &what, &why, place);
+            let config = |node: &Value| node.pointer("/nodeNetwork/config").cloned();
+            let interfaces = anew && !running && field == "nodeNetwork" && config(was) == config(&now);
+            if !interfaces && !comes_or_goes(&field, was, &now) {
+                let what = format!("`{field}` of `{}` is changed{change}", host.text);
+                refuse(findings, span, &what, &why, place);
+            }
         }
     }
+    for gone in old_nodes.into_iter().flatten().filter_map(name_of).filter(|_| running) {
+        if !kept.contains(&&*gone) {
+            refuse(findings, own, &format!("`{gone}` is taken away"), &why, place);
+        }
+    }
+}
+
+/// A new version of the definition brought `cpuArchitecture`, so it may come and go.
+fn comes_or_goes(field: &str, was: &Value, now: &Value) -> bool {
+    field == "cpuArchitecture" && (was.get(field).is_none() || now.get(field).is_none())
+}
+
+/// Whether a reinstallation is asked for that the hub has not seen.
+fn is_new_generation(was: &Value, now: &Value, status: Option<&Document>) -> bool {
+    let Some(wanted) = now.pointer("/reinstall/generation").and_then(Value::as_str) else {
+        return false;
+    };
+    let seen = status
+        .and_then(|it| it.root.at(&["status", "reinstall"]))
+        .map(Node::to_json)
+        .unwrap_or_default();
+    let history = seen.get("history").and_then(Value::as_array).into_iter().flatten();
+    let mut used = history
+        .map(|record| record.get("generation"))
+        .chain([seen.get("observedGeneration"), was.pointer("/reinstall/generation")])
+        .flatten();
+    !used.any(|generation| generation == wanted)
 }
 
 fn refuse(findings: &mut Findings, span: Span, what: &str, why: &str, place: Span) {

@@ -43,6 +43,7 @@ fn counts(hub: &Hub<'_>, cluster: &ClusterView<'_>, release: Option<Release>, fi
     let at_first = || hub.hosts_of(cluster.name).filter(|host| !host.later);
     let count = |role: &str| at_first().filter(|host| host.role() == role).count();
     if cluster.is_hosted() {
+        hosted(cluster, count("master"), count("arbiter"), findings);
         return;
     }
     if at_first().next().is_none() {
@@ -148,6 +149,21 @@ fn is_control_plane(masters: usize, arbiters: usize) -> bool {
     matches!((masters, arbiters), (1 | 3..=5, 0) | (2..=5, 1..))
 }
 
+/// The control plane of such a cluster runs elsewhere.
+fn hosted(cluster: &ClusterView<'_>, masters: usize, arbiters: usize, findings: &mut Findings) {
+    let span = cluster.cluster_type.map_or(cluster.span, |kind| kind.span);
+    for (count, what) in [(masters, "control-plane agents"), (arbiters, "arbiter agents")] {
+        if count > 0 {
+            findings.add_with_help(
+                &lints::COUNTS,
+                span,
+                format!("hosted control plane clusters must not have {what}, and there are {count}"),
+                "write `role: worker`: a node without a role is a master",
+            );
+        }
+    }
+}
+
 /// What the type of a `ClusterInstance` says about its nodes.
 fn cluster_type(cluster: &ClusterView<'_>, masters: usize, arbiters: usize, findings: &mut Findings) {
     let kind = cluster.cluster_type;
@@ -161,6 +177,16 @@ fn cluster_type(cluster: &ClusterView<'_>, masters: usize, arbiters: usize, find
             &lints::COUNTS,
             span,
             format!("cluster type SNO must have exactly 1 control-plane agent, and there are {masters}"),
+        );
+    }
+    if name == "HighlyAvailableArbiter" && (arbiters == 0 || masters < 2) {
+        findings.add(
+            &lints::COUNTS,
+            span,
+            format!(
+                "cluster type HighlyAvailableArbiter must have at least 1 arbiter agent and 2 control-plane agents, and there are \
+                 {arbiters} and {masters}"
+            ),
         );
     }
     if cluster.kind == Kind::Instance && arbiters > 0 && name != "HighlyAvailableArbiter" {

@@ -555,12 +555,15 @@ pub(super) enum Progress {
 }
 
 impl Progress {
+    /// A cluster that is not installed can be changed by nobody, unless it is held.
     pub(super) fn of_instance(document: &Document) -> Self {
+        let reinstall = |path: &[&str]| text_at(document.root.get("status")?.get("reinstall")?, path);
+        let under_way = reinstall(&["inProgressGeneration"]).is_some_and(|it| !it.text.is_empty())
+            && reinstall(&["requestEndTime"]).is_none();
         match condition(document, "Provisioned") {
-            Some(("True", _)) => Self::Done,
-            Some((_, "InProgress")) => Self::Running,
+            Some(("True", _) | (_, "Completed")) if !under_way => Self::Done,
             None if document.root.get("status").is_none() => Self::Unknown,
-            _ => Self::Free,
+            _ => Self::Running,
         }
     }
 

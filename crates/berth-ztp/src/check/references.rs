@@ -550,6 +550,18 @@ fn site_config(document: &Document, findings: &mut Findings) {
     }
 }
 
+/// Why the operator refuses the generation of a reinstallation. That it is there is a rule of the definition.
+fn generation_problem(text: &str) -> Option<String> {
+    /// How long it may be: a name of Kubernetes, with room for what the operator adds.
+    const LONGEST: usize = 153;
+    let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if text.len() > LONGEST {
+        return Some(format!("it has {} characters and may have {LONGEST}", text.len()));
+    }
+    let fits = text.bytes().all(legal) && !text.starts_with('-') && !text.ends_with('-');
+    (!fits).then(|| format!("`{text}` is not made of lower-case letters and digits, with hyphens between them"))
+}
+
 fn instance(document: &Document, findings: &mut Findings) {
     let Some(spec) = document.body() else { return };
     for entry in spec.get("serviceNetwork").and_then(Node::as_seq).unwrap_or_default() {
@@ -561,6 +573,15 @@ fn instance(document: &Document, findings: &mut Findings) {
                 "write `- cidr: 172.30.0.0/16`",
             );
         }
+    }
+    if let Some(generation) = text_at(spec, &["reinstall", "generation"])
+        && let Some(problem) = generation_problem(generation.text)
+    {
+        findings.add(
+            &lints::VALUE,
+            generation.span,
+            format!("the generation of the reinstallation is rejected: {problem}"),
+        );
     }
     for (old, new) in [("apiVIP", "apiVIPs"), ("ingressVIP", "ingressVIPs")] {
         if let Some((key, _)) = spec.as_map().and_then(|map| map.get_key_value(old)) {

@@ -177,8 +177,6 @@ fn free_changes_are_not_refused() {
         serde_json::json!([["img4.18.5", "img4.18.4"], [END, DONE]]),
         // A host that was not there.
         serde_json::json!([["hostName: w1", "hostName: w9"], [END, DONE]]),
-        // Not begun, or held back.
-        serde_json::json!([["telco.example", "other.example"], [END, "status: {conditions: []}\n"]]),
     ] {
         assert_eq!(found(INSTANCE, &before(against.clone())), Vec::new(), "{against}");
     }
