@@ -15,6 +15,7 @@ use crate::{
 const TABLE: &str = include_str!("../compatibility/airship.yaml");
 const DOCUMENTS: &str = include_str!("../compatibility/documents.yaml");
 const LABELS: &str = include_str!("../compatibility/labels.yaml");
+const ROUTES: &str = include_str!("../compatibility/routes.yaml");
 
 /// The policy that inputs are loaded with.
 const POLICY: &str = "\
@@ -129,6 +130,182 @@ async fn every_row_of_the_table_holds() {
     }
 }
 
+/// The identifiers of what the server made, by the names that routes have for them.
+type Made = Vec<(&'static str, String)>;
+
+/// A row with the identifiers in place of their names.
+fn filled(row: &Value, made: &Made) -> Value {
+    let mut text = row.to_string();
+    for (name, id) in made {
+        text = text.replace(&format!("{{{name}}}"), id);
+    }
+    serde_json::from_str(&text).unwrap()
+}
+
+/// What is wrong with the answer to the request of a row.
+async fn wrong_answer(server: &Relabelling, row: &Value) -> Option<String> {
+    let reply = send(server, row).await;
+    let words = || list(row, "has").iter().map(|words| words.as_str().unwrap());
+    let is_right = Some(u64::from(reply.status)) == row["answers"].as_u64();
+    let missing: Vec<&str> = words().filter(|words| !reply.body.contains(words)).collect();
+    (!is_right || !missing.is_empty()).then(|| {
+        let route = text(row, "route").unwrap();
+        format!("{route} answers {}, without {missing:?}: {}", reply.status, reply.body)
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_of_the_reference_answers() {
+    let server = Relabelling::empty(On::Sqlite, Auth::None, WorkflowOptions::default()).await;
+    let server = server.expect("SQLite is always there");
+    server.commit(crate::relabelling::SITE).await;
+    server.site_action().await;
+    let action = server
+        .relabel(&serde_json::json!(["node1", "node2"]))
+        .await
+        .expect(201)
+        .json();
+    let id = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut made: Made = vec![
+        ("action", id(&action["id"])),
+        ("revision", id(&action["committed_rev_id"])),
+    ];
+    let is_early = |row: &&Value| row.get("early").is_some();
+    let mut wrong = Vec::new();
+    for row in read(ROUTES).iter().filter(is_early) {
+        wrong.extend(wrong_answer(&server, &filled(row, &made)).await);
+    }
+    let unpaused = format!("actions/{}/control/unpause", made[0].1);
+    server.send("POST", &unpaused, None).await.expect(202);
+    server.work();
+    let ended = server.ended(&made[0].1).await;
+    let runs = server.api.get("workflows").await.expect(200).json();
+    made.extend([
+        ("note", id(&ended["notes"][0]["note_id"])),
+        ("task", id(&ended["task_id"])),
+        ("workflow", id(&runs[0]["workflow_id"])),
+    ]);
+    for row in read(ROUTES).iter().filter(|row| !is_early(row)) {
+        wrong.extend(wrong_answer(&server, &filled(row, &made)).await);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The routes that the reference lists for each service, methods one by one.
+const REFERENCE: &[(&str, &[&str])] = &[
+    (
+        "Shipyard",
+        &[
+            "GET /actions",
+            "GET /actions/{action_id}",
+            "GET /actions/{action_id}/steps/{step_id}",
+            "GET /actions/{action_id}/steps/{step_id}/logs",
+            "GET /actions/{action_id}/validations/{validation_id}",
+            "GET /configdocs",
+            "GET /configdocs/{collection_id}",
+            "GET /health",
+            "GET /notedetails/{note_id}",
+            "GET /renderedconfigdocs",
+            "GET /site_statuses",
+            "GET /versions",
+            "GET /workflows",
+            "GET /workflows/{workflow_id}",
+            "POST /actions",
+            "POST /actions/{action_id}/control/{control_verb}",
+            "POST /commitconfigdocs",
+            "POST /configdocs/{collection_id}",
+        ],
+    ),
+    (
+        "Drydock",
+        &[
+            "DELETE /tasks",
+            "GET /health",
+            "GET /nodes",
+            "GET /nodes/{hostname}/builddata",
+            "GET /tasks",
+            "GET /tasks/{task_id}",
+            "POST /nodefilter",
+            "POST /tasks",
+            "POST /validatedesign",
+        ],
+    ),
+    (
+        "Promenade",
+        &[
+            "GET /health",
+            "GET /join-scripts",
+            "POST /validatedesign",
+            "PUT /node-labels/{node_name}",
+        ],
+    ),
+    (
+        "Deckhand",
+        &[
+            "DELETE /revisions",
+            "DELETE /revisions/{revision_id}/tags",
+            "DELETE /revisions/{revision_id}/tags/{tag}",
+            "GET /health",
+            "GET /revisions",
+            "GET /revisions/{revision_id}",
+            "GET /revisions/{revision_id}/deepdiff/{comparison_revision_id}",
+            "GET /revisions/{revision_id}/diff/{comparison_revision_id}",
+            "GET /revisions/{revision_id}/documents",
+            "GET /revisions/{revision_id}/rendered-documents",
+            "GET /revisions/{revision_id}/tags",
+            "GET /revisions/{revision_id}/tags/{tag}",
+            "GET /revisions/{revision_id}/validations",
+            "GET /revisions/{revision_id}/validations/detail",
+            "GET /revisions/{revision_id}/validations/{validation_name}",
+            "GET /revisions/{revision_id}/validations/{validation_name}/entries/{entry_id}",
+            "POST /revisions/{revision_id}/tags/{tag}",
+            "POST /revisions/{revision_id}/validations/{validation_name}",
+            "POST /rollback/{revision_id}",
+            "PUT /buckets/{bucket_name}/documents",
+        ],
+    ),
+];
+
+/// A route is on the page with what holds, and with the reason where it is not there.
+#[test]
+fn every_route_of_the_reference_is_in_the_table() {
+    let table = read(ROUTES);
+    for (service, routes) in REFERENCE {
+        let rows: Vec<&Value> = table
+            .iter()
+            .filter(|row| text(row, "service") == Some(service))
+            .collect();
+        let mut listed: Vec<&str> = rows.iter().map(|row| text(row, "route").unwrap()).collect();
+        listed.sort_unstable();
+        assert_eq!(listed, *routes, "{service}");
+        for row in rows {
+            assert!(text(row, "holds").is_some_and(|holds| holds.ends_with('.')), "{row}");
+            let succeeds = row["answers"].as_u64().unwrap() < 400;
+            assert!(succeeds || row.get("differs").is_some(), "{row}");
+        }
+    }
+    let count: usize = REFERENCE.iter().map(|(_, routes)| routes.len()).sum();
+    assert_eq!(table.len(), count);
+}
+
+/// What the server describes and none of the four services has: method and path with its summary.
+fn own_routes() -> Vec<(String, String)> {
+    let description = berth_airship::Api::description();
+    let mut own = Vec::new();
+    for (path, item) in description["paths"].as_object().unwrap() {
+        for (method, about) in item.as_object().unwrap() {
+            let short = path.strip_prefix("/api/v1.0").unwrap_or(path);
+            let route = format!("{} {short}", method.to_uppercase());
+            // The reference writes some parameters otherwise.
+            let known = REFERENCE.iter().flat_map(|(_, routes)| *routes);
+            if !known.into_iter().any(|known| *known == route) {
+                own.push((route, about["summary"].as_str().unwrap().to_owned()));
+            }
+        }
+    }
+    own
+}
+
 /// Every row has a Node of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn labels_become_what_promenade_makes_of_them() {
@@ -238,13 +415,44 @@ const ON_PURPOSE: &[(&str, &str)] = &[
     ),
 ];
 
+/// The routes of a service, with what holds and what differs.
+fn table_of_routes(routes: &[Value], service: &str) -> String {
+    let mut page = format!(
+        "\n## {service}\n\nRoutes:\n\n| route | answer | what holds | what differs on purpose, and why |\n|---|---|---|---|\n"
+    );
+    for row in routes.iter().filter(|row| text(row, "service") == Some(service)) {
+        writeln!(
+            page,
+            "| `{}` | {} | {} | {} |",
+            text(row, "route").unwrap(),
+            row["answers"],
+            text(row, "holds").unwrap(),
+            text(row, "differs").unwrap_or_default()
+        )
+        .unwrap();
+    }
+    page
+}
+
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     let (rows, documents) = (rows(), read(DOCUMENTS));
+    let routes = read(ROUTES);
+    // A row that is refused with words of the service is there; one without any is not.
+    let is_there = |row: &&Value| row["answers"].as_u64().unwrap() < 400 || row.get("has").is_some();
+    let served = routes.iter().filter(is_there).count();
+    writeln!(
+        page,
+        "\nOf the {} routes of the four services {served} answer; {} do what belongs to deploying machines and are not there.",
+        routes.len(),
+        routes.len() - served
+    )
+    .unwrap();
     for service in ["Deckhand", "Shipyard", "Drydock", "Promenade"] {
+        page.push_str(&table_of_routes(&routes, service));
         writeln!(
             page,
-            "\n## {service}\n\nCalls:\n\n| rule | request | answer | passes |\n|---|---|---|---|"
+            "\nCalls:\n\n| rule | request | answer | passes |\n|---|---|---|---|"
         )
         .unwrap();
         for row in rows.iter().filter(|row| text(row, "service") == Some(service)) {
@@ -307,6 +515,12 @@ fn page() -> String {
                 .unwrap();
             }
         }
+    }
+    page.push_str(
+        "\n## Routes of Berth\n\nNone of the four services has these.\n\n| route | what it is for |\n|---|---|\n",
+    );
+    for (route, summary) in own_routes() {
+        writeln!(page, "| `{route}` | {summary} |").unwrap();
     }
     page.push_str("\n## Different on purpose in general\n\n| what | why |\n|---|---|\n");
     for (what, why) in ON_PURPOSE {
