@@ -27,7 +27,7 @@ use serde_json::Value;
 use crate::{
     definitions::{Answer, Definitions},
     names::reason,
-    patch::{NodePatch, merge_diff},
+    patch::{MapPatch, NodePatch, merge_diff},
     view::NodeView,
 };
 use berth_resources::{Berth, BerthStatus, Phase, Preregister};
@@ -224,9 +224,12 @@ fn live(
 ) -> bool {
     let before = status.clone();
     memory::remember(subject, node, answer, status);
-    let anew = registration::is_installed_anew(subject, node, &before);
+    let filled = memory::is_filled_now(node, &before);
+    let anew = registration::is_installed_anew(subject, node, &before) || (filled && memory::is_another(node, &before));
+    let mut notes = MapPatch::new();
     if anew {
         memory::forget(status);
+        notes = operator::of_old_disk(node, filled.then_some(&before.annotations));
     }
     findings.identity = registration::identity(subject.berth, node);
     let stranger = findings.identity == Some(false);
@@ -241,6 +244,9 @@ fn live(
     }
     if registration::is_calm(status.recreations.as_ref(), settings.now) {
         status.recreations = None;
+    }
+    if stranger || answer.error().is_some() {
+        decision.node = operator::with_annotations(None, node, notes.clone()).map(NodeWrite::Patch);
     }
     if stranger {
         decision.warn(
@@ -279,7 +285,7 @@ fn live(
     }
     let patch = plan.patch(node, subject.berth, status.pool.as_deref());
     let gives = !plan.stays && operator::gives_the_place(definitions, subject.berth, answer, &plan.owned);
-    let notes = operator::notes(node, anew, gives);
+    notes.extend(operator::first_labels(node).filter(|_| gives));
     decision.node = operator::with_annotations(patch, node, notes).map(NodeWrite::Patch);
     status.node_uid = Some(node.uid.clone());
     let stays = plan.stays;

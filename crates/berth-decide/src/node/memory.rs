@@ -13,10 +13,7 @@ pub(super) fn remember(subject: Subject<'_>, node: &NodeView, answer: &Answer, s
     if !node.has_kubelet {
         return;
     }
-    let differs =
-        |known: Option<&String>, now: Option<&String>| known.zip(now).is_some_and(|(known, now)| known != now);
-    let known = status.machine.as_ref().and_then(|machine| machine.system_uuid.as_ref());
-    if differs(known, node.system_uuid.as_ref()) || differs(status.machine_id.as_ref(), node.machine_id.as_ref()) {
+    if is_another(node, status) {
         forget(status);
     }
     let kubelet = names::KUBELET_LABELS
@@ -47,6 +44,21 @@ pub(super) fn remember(subject: Subject<'_>, node: &NodeView, answer: &Answer, s
         status.machine_id.clone_from(&node.machine_id);
     }
     status.machine_objects.clone_from(&node.machine_objects);
+}
+
+/// Whether the kubelet of a Node runs on another machine, or on another installation, than the one that was remembered.
+pub(super) fn is_another(node: &NodeView, status: &BerthStatus) -> bool {
+    let differs =
+        |known: Option<&String>, now: Option<&String>| known.zip(now).is_some_and(|(known, now)| known != now);
+    let known = status.machine.as_ref().and_then(|machine| machine.system_uuid.as_ref());
+    node.has_kubelet
+        && (differs(known, node.system_uuid.as_ref()) || differs(status.machine_id.as_ref(), node.machine_id.as_ref()))
+}
+
+/// Whether a kubelet reports for the first time on a Node that Berth created again. What is on it of the Machine Config Operator
+/// is then what Berth gave back: its daemon runs later.
+pub(super) fn is_filled_now(node: &NodeView, before: &BerthStatus) -> bool {
+    node.has_kubelet && before.departure.is_some() && node.annotations.contains_key(names::OWNED_LABELS)
 }
 
 /// The part of a status that is written before the Node is: what the Node will not show once it is written. That is that somebody

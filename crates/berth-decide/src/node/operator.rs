@@ -12,20 +12,31 @@ use crate::{
 };
 use berth_resources::Berth;
 
-/// What is to be noted on the Node, or removed from it, beside Berth's own annotations.
-pub(super) fn notes(node: &NodeView, installed_anew: bool, gives_the_place: bool) -> MapPatch {
-    let mut notes = MapPatch::new();
-    if installed_anew {
-        notes = old_disk(node);
-        // The label stays, as it does without Berth; it is not what the new disk says.
-        if node.labels.contains_key(names::OS_ID) && !node.annotations.contains_key(names::INSTALLED_ANEW) {
-            notes.insert(names::INSTALLED_ANEW.to_owned(), Some(String::new()));
-        }
-    }
-    if gives_the_place && awaits_first_labels(node) {
-        notes.insert(names::CUSTOM_POOL_LABELS_APPLIED.to_owned(), Some(String::new()));
+/// What the daemon of a disk that is gone noted on the Node: with it the daemon of the new one would find itself in an unexpected
+/// state. `given_back` is what Berth gave back to a Node that it created again, where a kubelet has just filled it: what differs from
+/// that, the daemon of the new disk has written.
+pub(super) fn of_old_disk(node: &NodeView, given_back: Option<&BTreeMap<String, String>>) -> MapPatch {
+    let is_old = |key: &String, value: &String| given_back.is_none_or(|given| given.get(key) == Some(value));
+    let mut notes: MapPatch = node
+        .annotations
+        .iter()
+        .filter(|(key, value)| {
+            key.starts_with(names::MACHINE_CONFIG_PREFIX)
+                && *key != names::CUSTOM_POOL_LABELS_APPLIED
+                && is_old(key, value)
+        })
+        .map(|(key, _)| (key.clone(), None))
+        .collect();
+    // The label stays, as it does without Berth; it is not what the new disk says.
+    if node.labels.contains_key(names::OS_ID) && !node.annotations.contains_key(names::INSTALLED_ANEW) {
+        notes.insert(names::INSTALLED_ANEW.to_owned(), Some(String::new()));
     }
     notes
+}
+
+/// What is to be noted on a Node that has its pool from Berth.
+pub(super) fn first_labels(node: &NodeView) -> Option<(String, Option<String>)> {
+    awaits_first_labels(node).then(|| (names::CUSTOM_POOL_LABELS_APPLIED.to_owned(), Some(String::new())))
 }
 
 /// A patch of a Node with further annotations, for this very version of the object.
@@ -40,15 +51,6 @@ pub(super) fn with_annotations(patch: Option<NodePatch>, node: &NodeView, annota
     });
     patch.annotations.extend(annotations);
     Some(patch)
-}
-
-/// The removal of what the Machine Config Operator's daemon noted about a disk that is gone: with the notes of the old one the
-/// daemon of the new one would find itself in an unexpected state.
-fn old_disk(node: &NodeView) -> MapPatch {
-    let keys = node.annotations.keys();
-    let keys =
-        keys.filter(|key| key.starts_with(names::MACHINE_CONFIG_PREFIX) && *key != names::CUSTOM_POOL_LABELS_APPLIED);
-    keys.map(|key| (key.clone(), None)).collect()
 }
 
 /// Whether the Node has its pool from Berth: it was declared, or Berth set a label that the pool demands. A Node that was found

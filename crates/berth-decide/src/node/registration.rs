@@ -8,7 +8,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 
-use super::Subject;
+use super::{Subject, memory::is_filled_now};
 use crate::{
     definitions::{Answer, Definitions},
     names,
@@ -57,8 +57,9 @@ pub(super) fn shown(subject: Subject<'_>, since: Option<Timestamp>) -> Shown {
 }
 
 /// Whether the machine of a Node is installed anew: it shows itself as a new machine does, since its kubelet was last heard of.
+/// What came before a kubelet filled a Node that Berth created again may be seen after it.
 pub(super) fn is_installed_anew(subject: Subject<'_>, node: &NodeView, status: &BerthStatus) -> bool {
-    let since = if node.has_kubelet {
+    let since = if node.has_kubelet && !is_filled_now(node, status) {
         node.silent_since
     } else {
         status.departure.as_ref().map(|departure| departure.time)

@@ -200,10 +200,12 @@ impl Engine {
         if let Some(prospects) = prospects {
             prospects.prepare(&mut berth);
         }
-        // What a machine asks for while its kubelet runs is not about its Node.
+        // What a machine asks for while its kubelet runs is not about its Node. The kubelet of one that was created again may
+        // have come before anybody saw what it asked for.
+        let waits = berth.status.as_ref().is_some_and(|status| status.departure.is_some());
         let asks = live
             .as_ref()
-            .is_none_or(|live| !live.has_kubelet || live.silent_since.is_some());
+            .is_none_or(|live| waits || !live.has_kubelet || live.silent_since.is_some());
         let now = self.options.clock.now();
         Some(Item {
             requests: if asks {

@@ -3,6 +3,8 @@
 use super::*;
 
 const CURRENT: &str = "machineconfiguration.openshift.io/currentConfig";
+const DESIRED: &str = "machineconfiguration.openshift.io/desiredConfig";
+const STATE: &str = "machineconfiguration.openshift.io/state";
 
 fn fetches_ignition(world: &mut World) {
     let time = world.now.to_string();
@@ -184,6 +186,101 @@ fn a_new_installation_gets_what_was_reserved_and_nothing_of_the_old_disk() {
     world.requested = true;
     world.settle();
     assert!(world.node.as_ref().unwrap().annotations.contains_key(CURRENT));
+}
+
+/// A machine whose Node was created again with what its daemon had noted.
+fn given_back() -> World {
+    let mut world = World::occupied();
+    let node = world.node.as_mut().unwrap();
+    for (key, value) in [(CURRENT, "rendered-infra-1"), (DESIRED, "rendered-infra-1"), (STATE, "Done")] {
+        node.annotations.insert(key.to_owned(), value.to_owned());
+    }
+    node.labels.insert(names::OS_ID.to_owned(), "rhel".to_owned());
+    node.machine_id = Some("first".to_owned());
+    world.settle();
+    world.delete_node();
+    world.settle();
+    assert_eq!(world.node.as_ref().unwrap().annotations[CURRENT], "rendered-infra-1");
+    world.now += SignedDuration::from_mins(5);
+    world
+}
+
+#[test]
+fn what_was_given_back_of_another_disk_is_taken_back() {
+    type Shows = fn(&mut World);
+    let rows: [(&str, Shows); 5] = [
+        ("another machine", |world| {
+            world.node.as_mut().unwrap().system_uuid = Some("4C4C4544-1111".to_owned());
+        }),
+        ("another installation", |world| {
+            world.node.as_mut().unwrap().machine_id = Some("second".to_owned());
+        }),
+        ("it fetched its Ignition", fetches_ignition),
+        ("it has no certificate", |world| world.requested = true),
+        ("it was let in", |world| world.approved = Some(world.now)),
+    ];
+    for (what, shows) in rows {
+        let mut world = given_back();
+        world.kubelet_reports();
+        world.node.as_mut().unwrap().machine_id = Some("first".to_owned());
+        shows(&mut world);
+        // The daemon of the new disk has been faster with one of them.
+        let node = world.node.as_mut().unwrap();
+        node.annotations.insert(STATE.to_owned(), "Working".to_owned());
+        world.settle();
+        let notes = &world.node.as_ref().unwrap().annotations;
+        assert!(
+            !notes.contains_key(CURRENT) && !notes.contains_key(DESIRED),
+            "{what}: {notes:?}"
+        );
+        assert_eq!(notes[STATE], "Working", "{what}");
+        assert!(notes.contains_key(names::INSTALLED_ANEW), "{what}");
+        assert_eq!(world.status().annotations.get(CURRENT), None, "{what}");
+        assert_eq!((world.has(INFRA), world.has("tier")), (Some(""), Some("infra")), "{what}");
+        assert_eq!(world.status().phase, Some(Phase::Occupied), "{what}");
+        assert_eq!(world.settle(), 0, "{what}");
+
+        // What the new disk says is its own, also where it is the same.
+        let node = world.node.as_mut().unwrap();
+        for key in [CURRENT, DESIRED] {
+            node.annotations.insert(key.to_owned(), "rendered-infra-1".to_owned());
+        }
+        world.settle();
+        assert_eq!(world.node.as_ref().unwrap().annotations[CURRENT], "rendered-infra-1");
+        assert_eq!(world.status().annotations[CURRENT], "rendered-infra-1", "{what}");
+    }
+}
+
+#[test]
+fn a_machine_that_was_there_all_the_time_keeps_what_was_given_back() {
+    let mut world = given_back();
+    world.kubelet_reports();
+    world.node.as_mut().unwrap().machine_id = Some("first".to_owned());
+    world.settle();
+    let notes = &world.node.as_ref().unwrap().annotations;
+    assert_eq!((notes[CURRENT].as_str(), notes[STATE].as_str()), ("rendered-infra-1", "Done"));
+    // Its disk is another one while its Node stays: what is on the Node is nobody's gift.
+    world.node.as_mut().unwrap().machine_id = Some("second".to_owned());
+    world.settle();
+    assert!(world.node.as_ref().unwrap().annotations.contains_key(CURRENT));
+}
+
+#[test]
+fn a_stranger_gets_nothing_of_the_reserved_machines_disk() {
+    let mut world = given_back();
+    world.edit(|spec| {
+        spec.machine = Some(Machine {
+            system_uuid: Some("4C4C4544-0000".to_owned()),
+            mac_addresses: Vec::new(),
+        });
+    });
+    world.settle();
+    world.kubelet_reports();
+    world.node.as_mut().unwrap().system_uuid = Some("4C4C4544-9999".to_owned());
+    world.settle();
+    assert_eq!(world.condition("IdentityMatched"), ("False", "IdentityMismatch"));
+    let notes = &world.node.as_ref().unwrap().annotations;
+    assert!(!notes.contains_key(CURRENT), "{notes:?}");
 }
 
 #[test]
