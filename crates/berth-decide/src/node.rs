@@ -35,8 +35,8 @@ use berth_resources::{Berth, BerthStatus, Phase, Preregister};
 use self::{conditions::Findings, labels::LabelPlan};
 pub use self::{
     life::{Absence, MachineState, Pulse},
-    memory::noted_ahead,
-    pool::{Cause, Move, Pin, current_pool, first_of, is_in_place, pin, seniority},
+    memory::{had_before, noted_ahead},
+    pool::{Cause, Move, Pin, current_pool, first_of, holder, is_in_place, pin, seniority},
     registration::KubeletRequest,
     reserve::{Reservation, Reserved, adopt, is_adoptable, is_by_documents, made_by, reserve},
 };

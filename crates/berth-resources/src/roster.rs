@@ -26,4 +26,8 @@ pub struct RosterSpec {
     /// Labels of other pools than the node's own, as `key=value`, that a Berth or a rule gives the node all the same.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, Vec<String>>,
+    /// Labels of other pools than the node's own, as `key=value`, with which its kubelet may create the Node: it had them in an
+    /// earlier place. The controllers correct them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub registrable: BTreeMap<String, Vec<String>>,
 }

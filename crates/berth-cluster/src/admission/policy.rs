@@ -128,9 +128,16 @@ fn place() -> Vec<Value> {
     vec![
         json!({"name": "reserved", "expression": reserved}),
         json!({"name": "place", "expression": "variables.reserved ? params.spec.places[variables.name] : variables.pool"}),
+        json!({"name": "registrable", "expression": listed("registrable", "request.operation == 'CREATE' && ")}),
         // A reservation without a pool says nothing about pools.
         json!({"name": "placed", "expression": "variables.reserved && variables.place != ''"}),
     ]
+}
+
+/// The labels that the roster lists for the node.
+fn listed(field: &str, when: &str) -> String {
+    let map = format!("params.spec.{field}");
+    format!("{when}has(params.spec) && has({map}) && variables.name in {map} ? {map}[variables.name] : []")
 }
 
 fn variables(rules: &RulesInCel) -> Vec<Value> {
@@ -274,12 +281,23 @@ fn pool_claim(pool: &Pool, rules: &RulesInCel) -> Option<Value> {
         any(&given.map(|(_, condition)| condition.clone()).collect::<Vec<_>>())
     };
     let by_rules = format!("!variables.placed && ({given})");
+    // A machine that was off while its place changed comes with what it booted with.
+    let demanded = pool.implicit.iter().flat_map(|implicit| implicit.labels.iter());
+    let had: Vec<String> = demanded
+        .map(|(key, value)| {
+            format!(
+                "{} in variables.registrable",
+                quote(&label_text(key.as_str(), value.as_str()))
+            )
+        })
+        .collect();
+    let had = if had.is_empty() { "false".to_owned() } else { all(&had) };
     let message = format!(
         "'node ' + variables.name + ' claims the labels of pool ' + {name} + ', which is not reserved for it' + \
          {PLACE_TEXT} + '; correct its --node-labels, or reserve the place with a Berth'"
     );
     Some(json!({
-        "expression": format!("!({now}) || ({before}) || variables.place == {name} || ({by_rules})"),
+        "expression": format!("!({now}) || ({before}) || variables.place == {name} || ({by_rules}) || ({had})"),
         "messageExpression": message,
         "message": format!("the labels of pool {} are not for this node", pool.name.value),
         "reason": "Forbidden",
@@ -361,12 +379,10 @@ fn labels_of_others(pools: &BTreeMap<String, Vec<String>>) -> Vec<Value> {
         .iter()
         .map(|(label, pools)| format!("{}: {}", quote(label), list(&mut pools.iter())))
         .collect();
-    let own = "has(params.spec) && has(params.spec.labels) && variables.name in params.spec.labels ? \
-               params.spec.labels[variables.name] : []";
     // Each label is looked up in the maps of the Node: a list would be searched, and a kubelet decides how long it is.
     let taken = "variables.given.filter(l, l[0] in variables.labels && variables.labels[l[0]] == l[1] && \
                  !(l[0] in variables.before && variables.before[l[0]] == l[1]) && \
-                 !(variables.place in variables.owners[l[0] + '=' + l[1]]) && !(l[0] + '=' + l[1] in variables.own))";
+                 !(variables.place in variables.owners[l[0] + '=' + l[1]]) && !(l[0] + '=' + l[1] in variables.own) && !(l[0] + '=' + l[1] in variables.registrable))";
     let given = pools.keys().filter_map(|label| label.split_once('='));
     let given: Vec<String> = given
         .map(|(key, value)| format!("[{}, {}]", quote(key), quote(value)))
@@ -375,7 +391,7 @@ fn labels_of_others(pools: &BTreeMap<String, Vec<String>>) -> Vec<Value> {
         // In a fixed order, which a map has not.
         json!({"name": "given", "expression": format!("[{}]", given.join(", "))}),
         json!({"name": "owners", "expression": format!("{{{}}}", owners.join(", "))}),
-        json!({"name": "own", "expression": own}),
+        json!({"name": "own", "expression": listed("labels", "")}),
         json!({"name": "taken", "expression": taken}),
     ]
 }
@@ -421,22 +437,27 @@ pub(crate) fn is_named(object: &Value, kind: &str, name: &str) -> bool {
     text("/kind") == Some(kind) && text("/metadata/name") == Some(name)
 }
 
-/// The roster as an object to apply: the pools of nodes, and labels of other pools that are declared for nodes all the same.
+/// The roster as an object to apply: the pools of nodes, labels of other pools that are declared for nodes all the same, and those
+/// with which kubelets may create Nodes.
 pub fn roster<'a>(
     places: impl IntoIterator<Item = (&'a str, &'a str)>,
     labels: impl IntoIterator<Item = (&'a str, &'a BTreeSet<String>)>,
+    registrable: impl IntoIterator<Item = (&'a str, &'a BTreeSet<String>)>,
 ) -> Value {
     let places: serde_json::Map<String, Value> = places
         .into_iter()
         .map(|(node, pool)| (node.to_owned(), Value::from(pool)))
         .collect();
-    let labels: serde_json::Map<String, Value> = labels
-        .into_iter()
-        .map(|(node, labels)| (node.to_owned(), json!(labels)))
-        .collect();
     let mut spec = json!({"places": places});
-    if !labels.is_empty() {
-        spec["labels"] = Value::Object(labels);
+    let by_node =
+        |labels: &mut dyn Iterator<Item = (&'a str, &'a BTreeSet<String>)>| -> serde_json::Map<String, Value> {
+            labels.map(|(node, labels)| (node.to_owned(), json!(labels))).collect()
+        };
+    let (labels, registrable) = (by_node(&mut labels.into_iter()), by_node(&mut registrable.into_iter()));
+    for (field, lists) in [("labels", labels), ("registrable", registrable)] {
+        if !lists.is_empty() {
+            spec[field] = Value::Object(lists);
+        }
     }
     json!({
         "apiVersion": "berth.dev/v1alpha1",

@@ -1,6 +1,9 @@
 //! The webhook's answers: pure functions from a review and what is known to the reply.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use berth_documents::Severity;
 use berth_labels::{Flavour, Route, routes};
@@ -13,9 +16,11 @@ use super::{
     request::{NodeRequest, Review, Subject},
 };
 use berth_decide::{
-    Answer, Definitions, Finding, NodeView, Question, is_changed, names, validate, validate_among, validate_rule,
+    Answer, Definitions, Finding, NodeView, Question, had_before, holder, is_changed, names, validate, validate_among,
+    validate_rule,
 };
 use berth_resources::Berth;
+use berth_site::Pool;
 
 /// What a review asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +37,8 @@ pub struct World {
     /// What the answer depends on: for a rule all rules, for anything else pools, and for a Node also rules, for a machine
     /// config, a kubelet config or a pool also machine configs and kubelet configs.
     pub definitions: Vec<Arc<Value>>,
-    /// The Berth of the Node in question.
-    pub berth: Option<Box<Berth>>,
+    /// All Berths of the Node in question.
+    pub berths: Vec<Arc<Berth>>,
     /// Whose kubelet and API server rules hold.
     pub flavour: Flavour,
 }
@@ -138,8 +143,7 @@ fn node(request: &NodeRequest, endpoint: Endpoint, world: &World, reply: &mut Re
         name: name.clone(),
         ..NodeView::default()
     };
-    let holds = |berth: &&Berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none();
-    let berth = world.berth.as_deref().filter(holds);
+    let berth = holder(world.berths.iter().map(|berth| &**berth));
     // A rule that waits for the controllers says nothing yet about machines that nobody reserved.
     let waits = |object: &&Value| {
         berth.is_none()
@@ -185,8 +189,13 @@ fn node(request: &NodeRequest, endpoint: Endpoint, world: &World, reply: &mut Re
     };
     // A reservation without a pool says nothing about pools.
     let placed = berth.is_some() && place.is_some();
-    let claim = claim(&definitions, name, &claimed, before, place.clone(), found, placed).or_else(|| {
-        let taken = placed.then(|| taken(&definitions, &claimed, before, place.as_deref(), declared));
+    // A machine that was off while its place changed comes with what it booted with, and is put right when it is there.
+    let status = berth.and_then(|berth| berth.status.as_ref()).filter(|_| *creates);
+    let had: BTreeSet<(&str, &str)> = status.into_iter().flat_map(had_before).collect();
+    let had = |key: &str, value: &str| had.contains(&(key, value));
+    let claim = claim(&definitions, name, &claimed, before, place.clone(), found, placed, had).or_else(|| {
+        let may = |key: &str, value: &str| declared(key, value) || had(key, value);
+        let taken = placed.then(|| taken(&definitions, &claimed, before, place.as_deref(), may));
         let taken = taken.flatten()?;
         Some(Claim {
             node: name.clone(),
@@ -258,6 +267,7 @@ fn taken(
     taken.into_iter().next()
 }
 
+#[expect(clippy::too_many_arguments, reason = "everything that a claim depends on")]
 fn claim(
     definitions: &Definitions,
     node: &str,
@@ -266,6 +276,7 @@ fn claim(
     place: Option<String>,
     found: Option<&str>,
     placed: bool,
+    had: impl Fn(&str, &str) -> bool,
 ) -> Option<Claim> {
     let claimed = definitions.site().pools.iter().find(|pool| {
         let name = pool.name.value.as_ref();
@@ -283,6 +294,7 @@ fn claim(
             && !selector.matches_with(|_| None)
             && by(labels)
             && !by(before)
+            && !is_of_old_place(pool, &had)
     })?;
     Some(Claim {
         node: node.to_owned(),
@@ -290,6 +302,16 @@ fn claim(
         label: None,
         place,
     })
+}
+
+/// Whether a machine had all the labels that a pool demands: then it was there.
+fn is_of_old_place(pool: &Pool, had: impl Fn(&str, &str) -> bool) -> bool {
+    let mut demanded = pool
+        .implicit
+        .iter()
+        .flat_map(|implicit| implicit.labels.iter())
+        .peekable();
+    demanded.peek().is_some() && demanded.all(|(key, value)| had(key.as_str(), value.as_str()))
 }
 
 /// A reply in the making.

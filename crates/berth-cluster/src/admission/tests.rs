@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use berth_labels::Flavour;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
 use super::{policy::MOST_ENTRIES, *};
@@ -174,7 +176,10 @@ fn shared(objects: impl IntoIterator<Item = Value>) -> Vec<Arc<Value>> {
 fn world(berth: Option<Value>) -> World {
     World {
         definitions: shared(objects()),
-        berth: berth.map(|spec| Box::new(Berth::new("gold-1", serde_json::from_value(spec).unwrap()))),
+        berths: berth
+            .into_iter()
+            .map(|spec| Arc::new(Berth::new("gold-1", serde_json::from_value(spec).unwrap())))
+            .collect(),
         ..World::default()
     }
 }
@@ -290,7 +295,10 @@ fn a_machine_with_a_place_takes_no_single_label_of_another_pool() {
         };
         let world = World {
             definitions: shared(objects.clone()),
-            berth: (!berth.is_empty()).then(|| Box::new(Berth::new(name, serde_json::from_str(berth).unwrap()))),
+            berths: (!berth.is_empty())
+                .then(|| Arc::new(Berth::new(name, serde_json::from_str(berth).unwrap())))
+                .into_iter()
+                .collect(),
             ..World::default()
         };
         let asked = node_review("UPDATE", name, &one(label), &one(before));
@@ -334,6 +342,82 @@ fn a_machine_with_a_place_takes_no_single_label_of_another_pool() {
     }
 }
 
+/// A machine that was off while its place changed creates its Node with what it booted with. On a Node that is there, the same labels
+/// would be a move.
+#[test]
+fn a_machine_may_come_with_what_it_had_in_an_earlier_place() {
+    let objects = || {
+        vec![
+            pool("infra", json!({"example.com/role": "infra"}), "zone=red"),
+            pool("edge", json!({"example.com/role": "edge"}), "zone=blue,fast=yes"),
+            pool("vault", json!({"example.com/role": "vault"}), ""),
+        ]
+    };
+    let ask = |operation: &str, labels: Value| {
+        let mut berth = Berth::new("w1", serde_json::from_value(json!({"pool": "infra"})).unwrap());
+        let status = json!({
+            "pool": "infra", "labels": {"zone": "blue"},
+            "retiredLabels": {"example.com/role": "edge"}, "removedLabels": {"fast": "yes"},
+        });
+        berth.status = Some(serde_json::from_value(status).unwrap());
+        let world = World {
+            definitions: shared(objects()),
+            berths: vec![Arc::new(berth)],
+            ..World::default()
+        };
+        let asked = node_review(operation, "w1", &labels, &json!({}));
+        review(&asked, Endpoint::Validate, &world).claim.map(|claim| claim.pool)
+    };
+    for (labels, create, update) in [
+        (
+            json!({"example.com/role": "edge", "zone": "blue", "fast": "yes"}),
+            None,
+            Some("edge"),
+        ),
+        (json!({"zone": "blue"}), None, Some("edge")),
+        (json!({"fast": "yes"}), None, Some("edge")),
+        (json!({"example.com/role": "vault"}), Some("vault"), Some("vault")),
+        (json!({"example.com/role": "infra", "zone": "red"}), None, None),
+    ] {
+        assert_eq!(ask("CREATE", labels.clone()).as_deref(), create, "{labels}");
+        assert_eq!(ask("UPDATE", labels.clone()).as_deref(), update, "{labels}");
+    }
+}
+
+#[test]
+fn of_several_berths_of_a_node_the_one_that_holds_the_place_says_where_it_is() {
+    let objects = [
+        pool("infra", json!({"example.com/role": "infra"}), ""),
+        pool("edge", json!({"example.com/role": "edge"}), ""),
+    ];
+    let berth = |name: &str, second: i64, spec: Value, leaving: bool| {
+        let time = |second| Timestamp::from_second(second).unwrap();
+        let mut berth = Berth::new(name, serde_json::from_value(spec).unwrap());
+        berth.metadata.creation_timestamp = Some(Time(time(second)));
+        berth.metadata.deletion_timestamp = leaving.then(|| Time(time(9)));
+        Arc::new(berth)
+    };
+    let released = berth("w1", 1, json!({"pool": "edge", "release": true}), false);
+    let leaving = berth("w1-leaving", 2, json!({"pool": "edge", "nodeName": "w1"}), true);
+    let first = berth("w1-first", 3, json!({"pool": "infra", "nodeName": "w1"}), false);
+    let later = berth("a", 4, json!({"pool": "edge", "nodeName": "w1"}), false);
+    let all = [released, leaving, first, later];
+    for turn in 0..all.len() {
+        let mut berths = all.to_vec();
+        berths.rotate_left(turn);
+        let world = World {
+            definitions: shared(objects.clone()),
+            berths,
+            ..World::default()
+        };
+        for (role, refused) in [("infra", false), ("edge", true)] {
+            let asked = node_review("CREATE", "w1", &json!({"example.com/role": role}), &json!({}));
+            let claim = review(&asked, Endpoint::Validate, &world).claim;
+            assert_eq!(claim.is_some(), refused, "{role} {turn}: {claim:?}");
+        }
+    }
+}
+
 #[test]
 fn built_in_pools_of_a_machine_that_nobody_reserved_are_not_berths_business() {
     let mut objects = objects();
@@ -342,7 +426,10 @@ fn built_in_pools_of_a_machine_that_nobody_reserved_are_not_berths_business() {
     let ask = |berth: Option<Value>| {
         let world = World {
             definitions: shared(objects.clone()),
-            berth: berth.map(|spec| Box::new(Berth::new("m1", serde_json::from_value(spec).unwrap()))),
+            berths: berth
+                .into_iter()
+                .map(|spec| Arc::new(Berth::new("m1", serde_json::from_value(spec).unwrap())))
+                .collect(),
             ..World::default()
         };
         review(
@@ -366,7 +453,10 @@ fn a_machine_without_a_place_is_refused_by_pools_that_are_reserved_only() {
         objects.push(silver);
         let world = World {
             definitions: shared(objects),
-            berth: berth.map(|spec| Box::new(Berth::new("w1", serde_json::from_value(spec).unwrap()))),
+            berths: berth
+                .into_iter()
+                .map(|spec| Arc::new(Berth::new("w1", serde_json::from_value(spec).unwrap())))
+                .collect(),
             ..World::default()
         };
         let asked = node_review("CREATE", "w1", &claim, &json!({}));

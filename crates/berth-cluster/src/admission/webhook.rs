@@ -10,7 +10,7 @@ use kube::{
     runtime::{
         WatchStreamExt as _,
         events::{Event, EventType, Recorder, Reporter},
-        reflector::{self, ObjectRef, Store, reflector},
+        reflector::{self, Store, reflector},
         watcher::{self, watcher},
     },
 };
@@ -173,7 +173,7 @@ impl Webhook {
         }
         if let Some(node) = asked.node() {
             self.berths.wait_until_ready().await.ok()?;
-            world.berth = self.berth(node);
+            world.berths = self.berths_of(node);
         }
         Some(world)
     }
@@ -185,13 +185,14 @@ impl Webhook {
         matches!(timeout(TO_LOOK, nodes.get_metadata_opt(node)).await, Ok(Ok(Some(_))))
     }
 
-    /// Most Berths have the name of their Node; where one does not, all are looked through.
-    fn berth(&self, node: &str) -> Option<Box<Berth>> {
-        let named = self.berths.get(&ObjectRef::new(node));
-        let found = named
-            .filter(|berth| berth.node_name() == node)
-            .or_else(|| self.berths.find(|berth| berth.node_name() == node))?;
-        Some(Box::new(Berth::clone(&found)))
+    /// All Berths of a node: which of them counts, the decision says.
+    fn berths_of(&self, node: &str) -> Vec<Arc<Berth>> {
+        let mut berths = self.berths.state();
+        berths.retain(|berth| {
+            let named = berth.spec.node_name.as_ref().or(berth.metadata.name.as_ref());
+            named.is_some_and(|name| name == node)
+        });
+        berths
     }
 
     /// The Node does not exist yet, so the event names it as the kubelet's own events do.

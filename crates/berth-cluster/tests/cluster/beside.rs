@@ -27,12 +27,14 @@ use self::{
         machines_are_served_what_the_operator_serves, pools_are_counted_as_the_operator_counts_them,
     },
     machines::{a_deleted_machine_holds_up_no_rollout, a_machine_that_is_taken_away_is_let_go, machine_kind},
+    returning::a_machine_that_was_off_registers_with_what_it_booted_with,
     systems::a_first_node_says_what_machines_with_its_image_say,
 };
 use crate::support::{Cluster, INFRA, Needs, STORAGE, WORKER, condition, from_json, has, lacks, on_both};
 
 mod answers;
 mod machines;
+mod returning;
 mod systems;
 
 on_both! {
@@ -44,6 +46,7 @@ on_both! {
     a_moved_machine_stays_where_it_was_moved_to,
     taking_the_role_away_makes_a_worker,
     a_node_has_what_its_kubelet_would_have_registered,
+    a_machine_that_was_off_registers_with_what_it_booted_with,
     a_deleted_machine_holds_up_no_rollout,
     a_first_node_says_what_machines_with_its_image_say,
     machines_are_served_what_the_operator_serves,

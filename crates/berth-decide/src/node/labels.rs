@@ -99,6 +99,10 @@ impl LabelPlan {
         };
         let mut diff = OwnershipDiff::compute(&answer.labels, &owned_before, &node.labels, policy, &withheld);
         let mut retired = status.retired_labels.clone();
+        if registered {
+            // The place changed while the machine was away: what Berth gave it last is in its flags.
+            retired.extend(status.labels.clone());
+        }
         retired.retain(|key, _| !answer.labels.contains_key(key));
 
         let mut labels = diff.patch();

@@ -46,6 +46,26 @@ pub(super) fn remember(subject: Subject<'_>, node: &NodeView, answer: &Answer, s
     status.machine_objects.clone_from(&node.machine_objects);
 }
 
+/// The labels that a machine's Nodes had in places which it may have no more. They may be in its kubelet's flags, of the last time it
+/// booted.
+pub fn had_before(status: &BerthStatus) -> impl Iterator<Item = (&str, &str)> {
+    let BerthStatus {
+        labels,
+        removed_labels,
+        retired_labels,
+        found_labels,
+        earlier_labels,
+        ..
+    } = status;
+    let last = [labels, removed_labels, retired_labels, found_labels];
+    let last = last
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key.as_str(), value.as_str()));
+    let earlier = earlier_labels.iter();
+    last.chain(earlier.flat_map(|(key, values)| values.iter().map(|value| (key.as_str(), value.as_str()))))
+}
+
 /// Whether the kubelet of a Node runs on another machine, or on another installation, than the one that was remembered.
 pub(super) fn is_another(node: &NodeView, status: &BerthStatus) -> bool {
     let differs =

@@ -93,32 +93,29 @@ pub fn current_pool<'a>(definitions: &Definitions, berth: &'a Berth) -> Option<&
     decided.filter(exists).or_else(|| followed.filter(exists)).or(declared)
 }
 
-/// The Berth that counts for each node: of several with one node name the oldest that is not given up.
-pub fn first_of<'a>(berths: &'a [Berth]) -> Vec<&'a Berth> {
-    let mut first: BTreeMap<String, &Berth> = BTreeMap::new();
-    let of = |berth: &'a Berth| {
-        let created = berth.metadata.creation_timestamp.as_ref().map(|time| time.0);
-        seniority(
-            berth.spec.release,
-            created,
-            berth.metadata.name.as_deref().unwrap_or_default(),
-        )
-    };
-    let held = berths
-        .iter()
-        .filter(|berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none());
-    for berth in held {
-        let other = first.entry(berth.node_name()).or_insert(berth);
-        if of(berth) < of(other) {
-            *other = berth;
-        }
+/// The Berth that counts for each node.
+pub fn first_of(berths: &[Berth]) -> Vec<&Berth> {
+    let mut of_nodes: BTreeMap<String, Vec<&Berth>> = BTreeMap::new();
+    for berth in berths {
+        of_nodes.entry(berth.node_name()).or_default().push(berth);
     }
-    first.into_values().collect()
+    of_nodes.into_values().filter_map(holder).collect()
 }
 
-/// Which of several Berths of one node counts: the one for which this is the smallest.
-pub fn seniority(released: bool, created: Option<Timestamp>, name: &str) -> (bool, Option<Timestamp>, &str) {
-    (released, created, name)
+/// Of the Berths of one node the one that counts: the oldest that is not given up.
+pub fn holder<'a>(berths: impl IntoIterator<Item = &'a Berth>) -> Option<&'a Berth> {
+    let held = |berth: &&Berth| !berth.spec.release && berth.metadata.deletion_timestamp.is_none();
+    let rank = |berth: &'a Berth| {
+        let created = berth.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        seniority(false, created, berth.metadata.name.as_deref().unwrap_or_default())
+    };
+    berths.into_iter().filter(held).min_by_key(|berth| rank(berth))
+}
+
+/// Which of several Berths of one node counts: the one for which this is the smallest. One that is being deleted is given up, as
+/// one that is released.
+pub fn seniority(given_up: bool, created: Option<Timestamp>, name: &str) -> (bool, Option<Timestamp>, &str) {
+    (given_up, created, name)
 }
 
 /// Whether the labels of the Node say the pool that Berth gave. Should they say another one later, under the same

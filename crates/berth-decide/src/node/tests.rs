@@ -407,6 +407,54 @@ fn a_kubelet_that_registers_with_stale_flags_gets_the_current_pool() {
     assert_eq!(world.status().pool.as_deref(), Some("storage"));
 }
 
+/// It was off when its place changed, so that nobody could tell it: its flags are those of its last boot.
+#[test]
+fn a_machine_that_was_off_while_its_place_changed_is_put_right() {
+    let mut world = World::new(BerthSpec {
+        pool: Some("infra".to_owned()),
+        labels: BTreeMap::from([("telco.example/role".to_owned(), "router".to_owned())]),
+        ..BerthSpec::default()
+    });
+    world.objects[1] = pool("infra", INFRA, "tier=infra,only=1");
+    world.requested = true;
+    world.settle();
+    world.kubelet_reports();
+    world.settle();
+    world.requested = false;
+    world.absence.was_ready = Some(false);
+    world.delete_node();
+    world.settle();
+    assert_eq!(world.condition("Ready"), ("False", "NodeNotReady"));
+    world.edit(|spec| {
+        spec.pool = Some("storage".to_owned());
+        spec.labels.clear();
+    });
+    world.settle();
+    assert!(world.node.is_none(), "it is still off");
+    world.hold = true;
+    let stale = [
+        (INFRA, ""),
+        ("tier", "infra"),
+        ("only", "1"),
+        ("telco.example/role", "router"),
+        ("own", "yes"),
+    ];
+    for _ in 0..2 {
+        world.kubelet_registers(&stale);
+        world.settle();
+        assert_eq!((world.has(STORAGE), world.has("tier")), (Some(""), Some("storage")));
+        assert_eq!((world.has(INFRA), world.has("only")), (None, None));
+        assert_eq!((world.has("telco.example/role"), world.has("own")), (None, Some("yes")));
+        assert_eq!(world.status().pool.as_deref(), Some("storage"));
+        assert_eq!(world.condition("Ready"), ("True", "InSync"));
+        assert_eq!(world.settle(), 0);
+        // The next time it has the same flags.
+        world.delete_node();
+        world.settle();
+        world.node = None;
+    }
+}
+
 #[test]
 fn a_new_declaration_of_the_pool_counts_more_than_the_move() {
     let mut world = World::occupied();

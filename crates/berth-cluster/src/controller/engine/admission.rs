@@ -13,17 +13,25 @@ use crate::{
     admission::{label_text, labels_of_pools, policies, roster},
     controller::policies::Wanted,
 };
-use berth_decide::{Answer, Definitions};
+use berth_decide::{Answer, Definitions, had_before};
 use berth_resources::Berth;
 
 /// How long changes of places are collected: ten thousand Berths come one by one.
 const COLLECT: Duration = Duration::from_millis(500);
 
-/// Labels of other pools that are declared for nodes all the same: by their Berths, or by rules.
+/// Labels of other pools that nodes may have all the same.
 #[derive(Debug, Default)]
 pub(super) struct OwnLabels {
     of_pools: BTreeMap<String, Vec<String>>,
-    of_nodes: BTreeMap<String, BTreeSet<String>>,
+    of_nodes: BTreeMap<String, OfNode>,
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct OfNode {
+    /// Declared by its Berth, or by rules.
+    declared: BTreeSet<String>,
+    /// Its kubelet may create the Node with them.
+    registrable: BTreeSet<String>,
 }
 
 impl OwnLabels {
@@ -40,16 +48,20 @@ impl OwnLabels {
             .labels
             .iter()
             .map(|(key, value)| (key.as_str(), value.as_str()));
-        let own: BTreeSet<String> = declared
-            .chain(by_berth)
-            .map(|(key, value)| label_text(key, value))
-            .filter(|label| {
-                let pools = self.of_pools.get(label);
-                pools.is_some_and(|pools| !pools.iter().any(|pool| Some(pool.as_str()) == answer.pool.as_deref()))
-            })
-            .collect();
+        let elsewhere = |label: &String| {
+            let pools = self.of_pools.get(label);
+            pools.is_some_and(|pools| !pools.iter().any(|pool| Some(pool.as_str()) == answer.pool.as_deref()))
+        };
+        let texts = |(key, value): (&str, &str)| label_text(key, value);
+        let declared: BTreeSet<String> = declared.chain(by_berth).map(texts).filter(elsewhere).collect();
+        let had = berth.status.iter().flat_map(had_before).map(texts);
+        let registrable = had.filter(|label| !declared.contains(label) && elsewhere(label));
+        let own = OfNode {
+            registrable: registrable.collect(),
+            declared,
+        };
         let node = berth.node_name();
-        if own.is_empty() {
+        if own == OfNode::default() {
             return self.of_nodes.remove(&node).is_some();
         }
         let same = self.of_nodes.get(&node) == Some(&own);
@@ -62,8 +74,12 @@ impl OwnLabels {
         self.of_nodes.remove(node);
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
-        self.of_nodes.iter().map(|(node, labels)| (node.as_str(), labels))
+    fn lists<'a>(
+        &'a self,
+        list: impl Fn(&'a OfNode) -> &'a BTreeSet<String>,
+    ) -> impl Iterator<Item = (&'a str, &'a BTreeSet<String>)> {
+        let lists = self.of_nodes.iter().map(move |(node, own)| (node.as_str(), list(own)));
+        lists.filter(|(_, labels)| !labels.is_empty())
     }
 }
 
@@ -83,7 +99,11 @@ impl Engine {
         };
         let next = Wanted {
             policies: policies(self.definitions.site(), self.definitions.flavour(), failure),
-            roster: roster(self.state.places(), self.own_labels.iter()),
+            roster: roster(
+                self.state.places(),
+                self.own_labels.lists(|own| &own.declared),
+                self.own_labels.lists(|own| &own.registrable),
+            ),
         };
         wanted.send_if_modified(|current| {
             let changed = current.as_deref() != Some(&next);

@@ -95,7 +95,7 @@ impl Berths {
 }
 
 fn rank(berth: &KeptBerth) -> impl Ord + use<'_> {
-    seniority(berth.spec.release, berth.created, &berth.name)
+    seniority(!berth.is_held(), berth.created, &berth.name)
 }
 
 #[cfg(test)]

@@ -184,6 +184,18 @@ async fn prepare(cluster: &Cluster) {
             "example.com/zone=blue,example.com/fast=yes",
         )
         .await;
+    // It had a place in the pool edge before.
+    cluster.berth("moved", json!({"pool": "infra"})).await;
+    cluster
+        .seen::<Berth>("moved", "was reserved", |berth| berth.status.is_some())
+        .await;
+    let had = json!({"example.com/edge": "", "example.com/zone": "blue"});
+    let had = Patch::Merge(json!({"status": {"retiredLabels": had}}));
+    let berths: Api<Berth> = cluster.api();
+    berths
+        .patch_status("moved", &PatchParams::default(), &had)
+        .await
+        .expect("a memory");
     cluster
         .berth(
             "excepted",
@@ -202,6 +214,11 @@ async fn prepare(cluster: &Cluster) {
             let places = &roster.spec.places;
             places.get("golden").is_some_and(|pool| pool == "gold")
                 && places.contains_key("placed")
+                && roster
+                    .spec
+                    .registrable
+                    .get("moved")
+                    .is_some_and(|labels| labels.len() == 2)
                 && places.get("elsewhere").is_some_and(|pool| pool == "gold")
                 && places.get("gold-77").is_some_and(|pool| pool == "gold")
                 && roster
@@ -322,6 +339,7 @@ async fn single_labels_of_other_pools(cluster: &Cluster, webhook: &Webhook) {
         ("placed", "infra", ""),
         ("golden", "gold", ""),
         ("excepted", "infra", "example.com/zone=blue"),
+        ("moved", "infra", "example.com/zone=blue example.com/edge="),
         ("stranger-1", "", ""),
     ] {
         let client = cluster.client_of(&Identity::kubelet(name)).await;
@@ -333,7 +351,9 @@ async fn single_labels_of_other_pools(cluster: &Cluster, webhook: &Webhook) {
             let wrong = claim.iter().any(|(key, value, pools)| {
                 let elsewhere = !pools.is_empty() && pools.split(' ').all(|pool| pool != place);
                 // Of a stranger only the claim of a whole pool is refused.
-                elsewhere && declared != format!("{key}={value}") && (!place.is_empty() || *key == "example.com/edge")
+                elsewhere
+                    && declared.split(' ').all(|label| label != format!("{key}={value}"))
+                    && (!place.is_empty() || *key == "example.com/edge")
             });
             let node = json!({"metadata": {"name": name, "labels": labels}});
             let policies = by_policies(&client, Way::Create, &node).await;

@@ -192,7 +192,11 @@ fn a_new_installation_gets_what_was_reserved_and_nothing_of_the_old_disk() {
 fn given_back() -> World {
     let mut world = World::occupied();
     let node = world.node.as_mut().unwrap();
-    for (key, value) in [(CURRENT, "rendered-infra-1"), (DESIRED, "rendered-infra-1"), (STATE, "Done")] {
+    for (key, value) in [
+        (CURRENT, "rendered-infra-1"),
+        (DESIRED, "rendered-infra-1"),
+        (STATE, "Done"),
+    ] {
         node.annotations.insert(key.to_owned(), value.to_owned());
     }
     node.labels.insert(names::OS_ID.to_owned(), "rhel".to_owned());
@@ -236,7 +240,11 @@ fn what_was_given_back_of_another_disk_is_taken_back() {
         assert_eq!(notes[STATE], "Working", "{what}");
         assert!(notes.contains_key(names::INSTALLED_ANEW), "{what}");
         assert_eq!(world.status().annotations.get(CURRENT), None, "{what}");
-        assert_eq!((world.has(INFRA), world.has("tier")), (Some(""), Some("infra")), "{what}");
+        assert_eq!(
+            (world.has(INFRA), world.has("tier")),
+            (Some(""), Some("infra")),
+            "{what}"
+        );
         assert_eq!(world.status().phase, Some(Phase::Occupied), "{what}");
         assert_eq!(world.settle(), 0, "{what}");
 
@@ -258,7 +266,10 @@ fn a_machine_that_was_there_all_the_time_keeps_what_was_given_back() {
     world.node.as_mut().unwrap().machine_id = Some("first".to_owned());
     world.settle();
     let notes = &world.node.as_ref().unwrap().annotations;
-    assert_eq!((notes[CURRENT].as_str(), notes[STATE].as_str()), ("rendered-infra-1", "Done"));
+    assert_eq!(
+        (notes[CURRENT].as_str(), notes[STATE].as_str()),
+        ("rendered-infra-1", "Done")
+    );
     // Its disk is another one while its Node stays: what is on the Node is nobody's gift.
     world.node.as_mut().unwrap().machine_id = Some("second".to_owned());
     world.settle();
