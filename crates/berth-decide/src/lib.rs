@@ -42,8 +42,8 @@ pub use following::{Lag, held_back, lag};
 pub use look::{Look, resolve};
 pub use node::{
     Absence, Cause, Decision, KubeletRequest, MachineState, Move, NodeWrite, Note, Pin, Pulse, Reservation, Reserved,
-    Settings, Subject, adopt, current_pool, decide, first_of, had_before, holder, is_adoptable, is_by_documents,
-    is_in_place, made_by, noted_ahead, pin, reserve, seniority,
+    Settings, Subject, adopt, awaits_registration, current_pool, decide, first_of, holder, is_adoptable,
+    is_by_documents, is_in_place, made_by, may_register, noted_ahead, pin, reserve, seniority,
 };
 pub use patch::{MapPatch, NodePatch, merge_diff};
 pub use plan::{NodePlan, Plan, Presence, Reboot, Totals, config_needs_reboot, needs_reboot, plan};

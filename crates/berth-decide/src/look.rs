@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use berth_pools::{BUILT_IN, WORKER};
 use berth_resources::Berth;
 
 use crate::{
     definitions::{Answer, Definitions, Question},
-    node::{Pin, pin},
+    node::{Pin, pin, registered_in},
     view::NodeView,
 };
 
@@ -47,7 +48,12 @@ pub fn resolve(definitions: &mut Definitions, looks: &mut [Look<'_>]) -> Vec<Ans
     let mut answers = ask(definitions, looks.iter());
     let mut open = BTreeSet::new();
     for (index, (look, answer)) in looks.iter_mut().zip(&answers).enumerate() {
-        if answer.pool.is_some() || answer.error().is_some() || look.berth.spec.pool.is_some() {
+        let follows = look.pin.followed.is_some();
+        if (answer.pool.is_some() && !follows) || answer.error().is_some() || look.berth.spec.pool.is_some() {
+            continue;
+        }
+        let registered = look.live.and_then(|node| registered_in(definitions, look.berth, node));
+        if follows && registered.as_deref().is_none_or(|role| !is_control_plane(role)) {
             continue;
         }
         let found = look
@@ -56,9 +62,13 @@ pub fn resolve(definitions: &mut Definitions, looks: &mut [Look<'_>]) -> Vec<Ans
             .and_then(|node| definitions.placement(&node.name, &node.labels).ok())
             .and_then(|placement| placement.primary().map(ToString::to_string));
         let kept = || look.berth.status.as_ref().and_then(|status| status.pool.clone());
-        let pool = found.or_else(kept).filter(|pool| definitions.has_pool(pool));
+        let pool = registered
+            .or(found)
+            .or_else(kept)
+            .filter(|pool| definitions.has_pool(pool));
         if let Some(pool) = pool {
             look.pin.pool = Some(pool);
+            look.pin.followed = None;
             open.insert(index);
         }
     }
@@ -69,6 +79,11 @@ pub fn resolve(definitions: &mut Definitions, looks: &mut [Look<'_>]) -> Vec<Ans
         }
     }
     answers
+}
+
+/// Whether a pool is one that no administrator moves a worker to.
+fn is_control_plane(pool: &str) -> bool {
+    pool != WORKER && BUILT_IN.contains(&pool)
 }
 
 fn ask<'a, 'b: 'a>(definitions: &mut Definitions, looks: impl Iterator<Item = &'a Look<'b>>) -> Vec<Answer> {

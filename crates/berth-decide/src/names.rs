@@ -107,6 +107,8 @@ pub mod reason {
     pub const MACHINE_DELETED: &str = "MachineDeleted";
     /// The Node went while no controller ran, so that nobody knows whether its machine is alive.
     pub const NODE_GONE_UNSEEN: &str = "NodeGoneUnseen";
+    /// A machine that nobody reserved is installed anew: its kubelet creates its Node, in the role that it is installed for.
+    pub const AWAITING_REGISTRATION: &str = "AwaitingRegistration";
     /// The Node keeps being deleted, so Berth waits longer and longer.
     pub const NODE_KEEPS_BEING_DELETED: &str = "NodeKeepsBeingDeleted";
     /// An administrator took away the labels that identify the pool.

@@ -19,6 +19,7 @@ mod tests;
 
 use std::{collections::BTreeMap, time::Duration};
 
+use berth_labels::Flavour;
 use berth_pools::KubeletLabels;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
@@ -32,10 +33,12 @@ use crate::{
 };
 use berth_resources::{Berth, BerthStatus, Phase, Preregister};
 
+pub(crate) use self::pool::registered_in;
 use self::{conditions::Findings, labels::LabelPlan};
 pub use self::{
+    conditions::awaits_registration,
     life::{Absence, MachineState, Pulse},
-    memory::{had_before, noted_ahead},
+    memory::{may_register, noted_ahead},
     pool::{Cause, Move, Pin, current_pool, first_of, holder, is_in_place, pin, seniority},
     registration::KubeletRequest,
     reserve::{Reservation, Reserved, adopt, is_adoptable, is_by_documents, made_by, reserve},
@@ -157,6 +160,7 @@ pub fn decide(
                     definitions,
                     subject,
                     &before,
+                    pin,
                     answer,
                     settings,
                     &mut status,
@@ -318,6 +322,7 @@ fn absent(
     definitions: &Definitions,
     subject: Subject<'_>,
     before: &BerthStatus,
+    pin: &Pin,
     answer: &Answer,
     settings: &Settings,
     status: &mut BerthStatus,
@@ -347,6 +352,12 @@ fn absent(
     }
     if shown.anew {
         memory::forget(status);
+    }
+    // What it is installed for, its kubelet alone knows. No rule names the pool where the question had to.
+    let is_reserved = !pool::is_found(subject.berth) || (pin.pool.is_none() && answer.pool.is_some());
+    if settled && shown.anew && !shown.fetched && !is_reserved && definitions.flavour() == Flavour::Openshift {
+        findings.registers_itself = true;
+        return;
     }
     if let Some(departure) = &mut status.departure {
         (departure.reason, departure.message) = (None, None);

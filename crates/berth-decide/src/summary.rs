@@ -65,7 +65,13 @@ impl BerthSummary {
     /// Whether something is not as declared. A machine that has not come yet, or whose place was given up, is not drift.
     pub fn has_drifted(&self) -> bool {
         !self.ready
-            && ![reason::AWAITING_MACHINE, reason::PREREGISTERED, reason::RELEASED].contains(&self.reason.as_str())
+            && ![
+                reason::AWAITING_MACHINE,
+                reason::AWAITING_REGISTRATION,
+                reason::PREREGISTERED,
+                reason::RELEASED,
+            ]
+            .contains(&self.reason.as_str())
     }
 }
 

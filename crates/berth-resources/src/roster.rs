@@ -27,7 +27,7 @@ pub struct RosterSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, Vec<String>>,
     /// Labels of other pools than the node's own, as `key=value`, with which its kubelet may create the Node: it had them in an
-    /// earlier place. The controllers correct them.
+    /// earlier place, or nobody reserved its place and they are those of a built-in pool. The controllers correct or follow them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub registrable: BTreeMap<String, Vec<String>>,
 }

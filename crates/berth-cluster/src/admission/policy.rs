@@ -281,9 +281,9 @@ fn pool_claim(pool: &Pool, rules: &RulesInCel) -> Option<Value> {
         any(&given.map(|(_, condition)| condition.clone()).collect::<Vec<_>>())
     };
     let by_rules = format!("!variables.placed && ({given})");
-    // A machine that was off while its place changed comes with what it booted with.
+    // Such a Node is put right when it is there.
     let demanded = pool.implicit.iter().flat_map(|implicit| implicit.labels.iter());
-    let had: Vec<String> = demanded
+    let free: Vec<String> = demanded
         .map(|(key, value)| {
             format!(
                 "{} in variables.registrable",
@@ -291,13 +291,17 @@ fn pool_claim(pool: &Pool, rules: &RulesInCel) -> Option<Value> {
             )
         })
         .collect();
-    let had = if had.is_empty() { "false".to_owned() } else { all(&had) };
+    let free = if free.is_empty() {
+        "false".to_owned()
+    } else {
+        all(&free)
+    };
     let message = format!(
         "'node ' + variables.name + ' claims the labels of pool ' + {name} + ', which is not reserved for it' + \
          {PLACE_TEXT} + '; correct its --node-labels, or reserve the place with a Berth'"
     );
     Some(json!({
-        "expression": format!("!({now}) || ({before}) || variables.place == {name} || ({by_rules}) || ({had})"),
+        "expression": format!("!({now}) || ({before}) || variables.place == {name} || ({by_rules}) || ({free})"),
         "messageExpression": message,
         "message": format!("the labels of pool {} are not for this node", pool.name.value),
         "reason": "Forbidden",

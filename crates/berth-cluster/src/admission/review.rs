@@ -1,9 +1,6 @@
 //! The webhook's answers: pure functions from a review and what is known to the reply.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use berth_documents::Severity;
 use berth_labels::{Flavour, Route, routes};
@@ -16,8 +13,8 @@ use super::{
     request::{NodeRequest, Review, Subject},
 };
 use berth_decide::{
-    Answer, Definitions, Finding, NodeView, Question, had_before, holder, is_changed, names, validate, validate_among,
-    validate_rule,
+    Answer, Definitions, Finding, NodeView, Question, holder, is_changed, may_register, names, validate,
+    validate_among, validate_rule,
 };
 use berth_resources::Berth;
 use berth_site::Pool;
@@ -189,12 +186,23 @@ fn node(request: &NodeRequest, endpoint: Endpoint, world: &World, reply: &mut Re
     };
     // A reservation without a pool says nothing about pools.
     let placed = berth.is_some() && place.is_some();
-    // A machine that was off while its place changed comes with what it booted with, and is put right when it is there.
-    let status = berth.and_then(|berth| berth.status.as_ref()).filter(|_| *creates);
-    let had: BTreeSet<(&str, &str)> = status.into_iter().flat_map(had_before).collect();
-    let had = |key: &str, value: &str| had.contains(&(key, value));
-    let claim = claim(&definitions, name, &claimed, before, place.clone(), found, placed, had).or_else(|| {
-        let may = |key: &str, value: &str| declared(key, value) || had(key, value);
+    let free = berth.filter(|_| *creates);
+    let free = free
+        .map(|berth| may_register(definitions.site(), berth))
+        .unwrap_or_default();
+    let is_free = |key: &str, value: &str| free.contains(&(key, value));
+    let claim = claim(
+        &definitions,
+        name,
+        &claimed,
+        before,
+        place.clone(),
+        found,
+        placed,
+        is_free,
+    )
+    .or_else(|| {
+        let may = |key: &str, value: &str| declared(key, value) || is_free(key, value);
         let taken = placed.then(|| taken(&definitions, &claimed, before, place.as_deref(), may));
         let taken = taken.flatten()?;
         Some(Claim {
@@ -276,7 +284,7 @@ fn claim(
     place: Option<String>,
     found: Option<&str>,
     placed: bool,
-    had: impl Fn(&str, &str) -> bool,
+    is_free: impl Fn(&str, &str) -> bool,
 ) -> Option<Claim> {
     let claimed = definitions.site().pools.iter().find(|pool| {
         let name = pool.name.value.as_ref();
@@ -294,7 +302,7 @@ fn claim(
             && !selector.matches_with(|_| None)
             && by(labels)
             && !by(before)
-            && !is_of_old_place(pool, &had)
+            && !may_be_registered(pool, &is_free)
     })?;
     Some(Claim {
         node: node.to_owned(),
@@ -304,14 +312,14 @@ fn claim(
     })
 }
 
-/// Whether a machine had all the labels that a pool demands: then it was there.
-fn is_of_old_place(pool: &Pool, had: impl Fn(&str, &str) -> bool) -> bool {
+/// Whether a machine may register with all the labels that a pool demands.
+fn may_be_registered(pool: &Pool, is_free: impl Fn(&str, &str) -> bool) -> bool {
     let mut demanded = pool
         .implicit
         .iter()
         .flat_map(|implicit| implicit.labels.iter())
         .peekable();
-    demanded.peek().is_some() && demanded.all(|(key, value)| had(key.as_str(), value.as_str()))
+    demanded.peek().is_some() && demanded.all(|(key, value)| is_free(key.as_str(), value.as_str()))
 }
 
 /// A reply in the making.

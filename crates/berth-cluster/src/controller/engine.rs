@@ -418,9 +418,7 @@ impl Engine {
         for request in due {
             let name = request.name.clone();
             let verdict = match self.state.certificate(&name, now) {
-                Some(CertificateDecision::Approve { node, .. }) if !self.state.nodes.contains_key(node.as_str()) => {
-                    continue;
-                }
+                Some(CertificateDecision::Approve { node, .. }) if !self.state.is_awaited(&node) => continue,
                 Some(CertificateDecision::Approve { node, token }) => Verdict::Approve { node, token },
                 Some(CertificateDecision::Deny { message }) => Verdict::Deny { message },
                 Some(CertificateDecision::Leave { why, .. }) => {

@@ -157,6 +157,11 @@ impl State {
         Some(decide_certificate(self.requests.get(name)?, self, now))
     }
 
+    /// Whether a machine may join now: its Node is there, or is left to its kubelet.
+    pub(super) fn is_awaited(&self, node: &str) -> bool {
+        self.nodes.contains_key(node) || self.berths.first_of(node).is_some_and(KeptBerth::awaits_registration)
+    }
+
     /// The requests of kubelets that may join under this name: they are asking, or were just let in.
     pub(super) fn requests_of(&self, node: &str, now: Timestamp) -> Vec<KubeletRequest> {
         let requests = self.requests.of(node).filter(|request| {

@@ -27,7 +27,10 @@ use self::{
         machines_are_served_what_the_operator_serves, pools_are_counted_as_the_operator_counts_them,
     },
     machines::{a_deleted_machine_holds_up_no_rollout, a_machine_that_is_taken_away_is_let_go, machine_kind},
-    returning::a_machine_that_was_off_registers_with_what_it_booted_with,
+    returning::{
+        a_machine_that_was_found_joins_in_the_role_it_is_installed_for,
+        a_machine_that_was_off_registers_with_what_it_booted_with,
+    },
     systems::a_first_node_says_what_machines_with_its_image_say,
 };
 use crate::support::{Cluster, INFRA, Needs, STORAGE, WORKER, condition, from_json, has, lacks, on_both};
@@ -47,6 +50,7 @@ on_both! {
     taking_the_role_away_makes_a_worker,
     a_node_has_what_its_kubelet_would_have_registered,
     a_machine_that_was_off_registers_with_what_it_booted_with,
+    a_machine_that_was_found_joins_in_the_role_it_is_installed_for,
     a_deleted_machine_holds_up_no_rollout,
     a_first_node_says_what_machines_with_its_image_say,
     machines_are_served_what_the_operator_serves,

@@ -26,6 +26,8 @@ pub(super) struct Findings {
     pub(super) keeps_being_deleted: Option<i32>,
     /// Why a Node that went is not created again.
     pub(super) waits: Option<(&'static str, String)>,
+    /// A machine that nobody reserved is installed anew: its kubelet knows what for.
+    pub(super) registers_itself: bool,
     pub(super) created: bool,
     pub(super) wake_after: Option<Duration>,
     error: Option<String>,
@@ -152,6 +154,13 @@ impl Findings {
                 reason::RECREATED,
                 "the Node was created again; its kubelet has not reported yet".to_owned(),
             ),
+            Phase::Vacant if self.registers_itself => (
+                FALSE,
+                reason::AWAITING_REGISTRATION,
+                "the machine is installed anew and nobody reserved its place: its kubelet registers in the role that it is \
+                 installed for"
+                    .to_owned(),
+            ),
             Phase::Vacant => match &self.waits {
                 Some((reason, why)) => (FALSE, reason, format!("{why}; {UNTIL_SHOWN}")),
                 None => (
@@ -173,6 +182,12 @@ impl Findings {
             Phase::Released => (FALSE, reason::RELEASED, "the place is given up".to_owned()),
         }
     }
+}
+
+/// Whether the Node of a place is left to the kubelet, which is to join without it.
+pub fn awaits_registration(status: &BerthStatus) -> bool {
+    let mut conditions = status.conditions.iter();
+    conditions.any(|known| known.type_ == condition::READY && known.reason == reason::AWAITING_REGISTRATION)
 }
 
 /// Writes the conditions; one whose status stays keeps its time.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use berth_labels::{Conflict, ConflictPolicy, LabelKey, LabelSet, LabelValue, OwnershipDiff};
-use berth_pools::MembershipError;
+use berth_labels::{Conflict, ConflictPolicy, Flavour, LabelKey, LabelSet, LabelValue, OwnershipDiff};
+use berth_pools::{MASTER, MembershipError, WORKER};
 use k8s_openapi::api::core::v1::Taint;
 
 use super::{
@@ -398,9 +398,11 @@ fn foreign_pool_keys(definitions: &Definitions, node: &NodeView, answer: &Answer
         Ok(placement) => placement.primary().cloned().into_iter().collect(),
         Err(MembershipError::SeveralCustomPools { pools, .. }) => pools,
     };
+    // On OpenShift every machine of a custom pool is a worker as well.
+    let is_base = |other: &str| definitions.flavour() == Flavour::Openshift && other == WORKER && pool != MASTER;
     let keys = others
         .iter()
-        .filter(|other| ***other != *pool)
+        .filter(|other| ***other != *pool && !is_base(other))
         .filter_map(|other| definitions.implicit(other))
         .flat_map(LabelSet::keys);
     keys.filter(|key| !answer.labels.contains_key(key.as_str()))

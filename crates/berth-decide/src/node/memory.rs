@@ -1,12 +1,14 @@
 //! What a Berth remembers of its Node, for one that is created again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use berth_pools::BUILT_IN;
+use berth_site::Site;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use super::Subject;
+use super::{Subject, pool::is_found};
 use crate::{definitions::Answer, names, view::NodeView};
-use berth_resources::{BerthStatus, Machine};
+use berth_resources::{Berth, BerthStatus, Machine, Phase};
 
 /// Keeps what a Node that is created anew has to get back.
 pub(super) fn remember(subject: Subject<'_>, node: &NodeView, answer: &Answer, status: &mut BerthStatus) {
@@ -46,24 +48,42 @@ pub(super) fn remember(subject: Subject<'_>, node: &NodeView, answer: &Answer, s
     status.machine_objects.clone_from(&node.machine_objects);
 }
 
-/// The labels that a machine's Nodes had in places which it may have no more. They may be in its kubelet's flags, of the last time it
-/// booted.
-pub fn had_before(status: &BerthStatus) -> impl Iterator<Item = (&str, &str)> {
-    let BerthStatus {
-        labels,
-        removed_labels,
-        retired_labels,
-        found_labels,
-        earlier_labels,
-        ..
-    } = status;
-    let last = [labels, removed_labels, retired_labels, found_labels];
+/// The labels with which a kubelet may create its Node whatever pool they are of, because the controllers put it right or follow it:
+/// those that its machine's Nodes had in places which it may have no more, and which are in its flags of the last time it booted;
+/// and those of built-in pools where a machine that nobody reserved has lost its Node, because it may be installed in another role.
+pub fn may_register<'a>(site: &'a Site, berth: &'a Berth) -> BTreeSet<(&'a str, &'a str)> {
+    let Some(status) = &berth.status else {
+        return BTreeSet::new();
+    };
+    let last = [
+        &status.labels,
+        &status.removed_labels,
+        &status.retired_labels,
+        &status.found_labels,
+    ];
     let last = last
         .into_iter()
         .flatten()
         .map(|(key, value)| (key.as_str(), value.as_str()));
-    let earlier = earlier_labels.iter();
-    last.chain(earlier.flat_map(|(key, values)| values.iter().map(|value| (key.as_str(), value.as_str()))))
+    let earlier = status
+        .earlier_labels
+        .iter()
+        .flat_map(|(key, values)| values.iter().map(|value| (key.as_str(), value.as_str())));
+    let is_free = is_found(berth) && status.phase == Some(Phase::Vacant);
+    let built_in = site
+        .pools
+        .iter()
+        .filter(|pool| is_free && BUILT_IN.contains(&pool.name.value.as_ref()));
+    let of_pools = built_in.flat_map(|pool| {
+        let implicit = pool.implicit.iter().flat_map(|implicit| implicit.labels.iter());
+        let explicit = pool
+            .explicit
+            .iter()
+            .filter_map(|declared| Some((&declared.key, declared.value.as_ref()?)));
+        let all = implicit.chain(explicit);
+        all.map(|(key, value)| (key.as_str(), value.as_str()))
+    });
+    last.chain(earlier).chain(of_pools).collect()
 }
 
 /// Whether the kubelet of a Node runs on another machine, or on another installation, than the one that was remembered.

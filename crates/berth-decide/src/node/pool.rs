@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use berth_labels::{Flavour, narrowed};
-use berth_pools::{MASTER, WORKER};
+use berth_pools::{BUILT_IN, MASTER, WORKER};
 use jiff::Timestamp;
 
-use crate::{definitions::Definitions, view::NodeView};
+use super::reserve::made_by;
+use crate::{definitions::Definitions, names, view::NodeView};
 use berth_resources::{Berth, Followed, PoolPolicy};
 
 /// What to ask the definitions for.
@@ -185,6 +186,30 @@ fn find_move(definitions: &Definitions, berth: &Berth, node: &NodeView, current:
 fn base_pool(definitions: &Definitions, given: &str) -> Option<String> {
     let custom = definitions.flavour() == Flavour::Openshift && given != WORKER && given != MASTER;
     (custom && definitions.has_pool(WORKER)).then(|| WORKER.to_owned())
+}
+
+/// Whether nobody reserved the place of a machine: it was found in the cluster, and its Berth was made for what was found.
+pub(super) fn is_found(berth: &Berth) -> bool {
+    made_by(berth) == Some(names::BY_ADOPTION)
+        && berth.spec.pool.is_none()
+        && berth.spec.pool_policy == PoolPolicy::Follow
+}
+
+/// The pool of a machine that was found and whose kubelet has created a Node anew, by its flags. On OpenShift a role of the control
+/// plane is what it is installed for; every other machine registers as a worker, whatever custom pool it has its place in.
+pub(crate) fn registered_in(definitions: &Definitions, berth: &Berth, node: &NodeView) -> Option<String> {
+    let kept = berth.status.as_ref().and_then(|status| status.pool.as_deref())?;
+    if definitions.flavour() != Flavour::Openshift || !is_found(berth) || !is_fresh(berth, node) {
+        return None;
+    }
+    let placement = definitions.placement(&node.name, &node.labels).ok()?;
+    let role = placement.primary()?.as_ref();
+    let pool = match role {
+        WORKER if !BUILT_IN.contains(&kept) && definitions.has_pool(kept) => kept,
+        role if BUILT_IN.contains(&role) => role,
+        _ => return None,
+    };
+    Some(pool.to_owned())
 }
 
 /// Whether Berth has not finished a write to this very object: it was created by its kubelet, or it is to be adopted. What

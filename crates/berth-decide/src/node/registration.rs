@@ -44,6 +44,8 @@ pub(super) struct Shown {
     pub(super) at_all: bool,
     /// It is a new installation: it fetched its Ignition, or asks with bootstrap credentials.
     pub(super) anew: bool,
+    /// It fetched its Ignition by its own name, so that it is installed for its place.
+    pub(super) fetched: bool,
 }
 
 /// Whether the machine of a place without a Node shows itself, since its Node went if it had one.
@@ -51,6 +53,7 @@ pub(super) fn shown(subject: Subject<'_>, since: Option<Timestamp>) -> Shown {
     let asks = |request: &&KubeletRequest| request.open || counts(request.created, since);
     let fetched = fetched(subject.berth, since);
     Shown {
+        fetched,
         at_all: fetched || subject.requests.iter().any(|request| asks(&request)),
         anew: fetched || subject.requests.iter().filter(asks).any(|request| request.bootstrap),
     }

@@ -1,6 +1,7 @@
 //! Stories about one node: somebody does something, Berth decides until nothing is left to do, and the Node is looked at.
 
 mod causes;
+mod found;
 mod life;
 mod ownership;
 mod units;

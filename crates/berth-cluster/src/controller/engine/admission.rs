@@ -13,8 +13,9 @@ use crate::{
     admission::{label_text, labels_of_pools, policies, roster},
     controller::policies::Wanted,
 };
-use berth_decide::{Answer, Definitions, had_before};
+use berth_decide::{Answer, Definitions, may_register};
 use berth_resources::Berth;
+use berth_site::Site;
 
 /// How long changes of places are collected: ten thousand Berths come one by one.
 const COLLECT: Duration = Duration::from_millis(500);
@@ -41,7 +42,7 @@ impl OwnLabels {
     }
 
     /// Takes what a node is to have. Whether that is news.
-    pub(super) fn note(&mut self, berth: &Berth, answer: &Answer) -> bool {
+    pub(super) fn note(&mut self, berth: &Berth, answer: &Answer, site: &Site) -> bool {
         let declared = answer.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         let by_berth = berth
             .spec
@@ -54,8 +55,8 @@ impl OwnLabels {
         };
         let texts = |(key, value): (&str, &str)| label_text(key, value);
         let declared: BTreeSet<String> = declared.chain(by_berth).map(texts).filter(elsewhere).collect();
-        let had = berth.status.iter().flat_map(had_before).map(texts);
-        let registrable = had.filter(|label| !declared.contains(label) && elsewhere(label));
+        let free = may_register(site, berth).into_iter().map(texts);
+        let registrable = free.filter(|label| !declared.contains(label) && elsewhere(label));
         let own = OfNode {
             registrable: registrable.collect(),
             declared,

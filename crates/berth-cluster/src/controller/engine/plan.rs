@@ -165,7 +165,7 @@ impl Engine {
             let mut items: Vec<Item> = names.iter().filter_map(|name| self.item(name, prospects)).collect();
             let answers = resolve_all(&mut self.definitions, &mut items);
             for (item, answer) in items.iter().zip(&answers).filter(|_| prospects.is_none()) {
-                self.state.places_changed |= self.own_labels.note(&item.berth, answer);
+                self.state.places_changed |= self.own_labels.note(&item.berth, answer, self.definitions.site());
             }
             let answered: Vec<Answered<'_>> = items
                 .iter()

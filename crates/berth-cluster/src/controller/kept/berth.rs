@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Deref, sync::Arc};
 
-use berth_decide::{Reserved, names};
+use berth_decide::{Reserved, awaits_registration, names};
 use berth_resources::{
     Berth, BerthSpec, BerthStatus, Departure, Followed, Machine, MachineObject, Phase, PoolPolicy, Preregister,
     Recreations, Taint,
@@ -343,6 +343,12 @@ impl KeptBerth {
     /// Whether the place is kept: nobody gave it up.
     pub(in crate::controller) fn is_held(&self) -> bool {
         !self.spec.release && self.deleted.is_none()
+    }
+
+    /// Whether the Node is left to the kubelet.
+    pub(in crate::controller) fn awaits_registration(&self) -> bool {
+        let status = self.status.as_ref().map(BerthStatus::from);
+        status.is_some_and(|status| awaits_registration(&status))
     }
 
     /// The pool of the status, where the place is kept.

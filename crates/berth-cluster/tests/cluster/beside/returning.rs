@@ -107,3 +107,56 @@ pub(super) async fn a_machine_that_was_off_registers_with_what_it_booted_with(cl
     );
     controllers.stop().await;
 }
+
+/// A Node of a machine that nobody reserved is found, goes, and its machine is installed as another one.
+pub(super) async fn a_machine_that_was_found_joins_in_the_role_it_is_installed_for(cluster: &mut Cluster) {
+    let pools: Api<MachineConfigPool> = cluster.api();
+    // The API server itself lets no upstream kubelet set roles, so that these pools have other keys.
+    pools.delete("worker", &DeleteParams::default()).await.expect("deleted");
+    own_pools(cluster, &["worker", "master", "edge"]).await;
+    cluster.reserved_pool_of("vault", json!({ROLE: "vault"}), "").await;
+    for name in ["found", "kept"] {
+        cluster.node(name, json!({ROLE: "worker"})).await;
+    }
+    cluster
+        .berth("reserved", json!({"pool": "worker", "preregister": "Now"}))
+        .await;
+    let controllers = cluster.controllers(|options| options.flavour = Some(Flavour::Openshift));
+    for name in ["found", "kept", "reserved"] {
+        cluster
+            .node_with(name, "was a worker", |node| has(node, "example.com/of-worker", "yes"))
+            .await;
+        goes_away(cluster, name).await;
+    }
+    is_refused(cluster, "reserved", json!({ROLE: "vault"})).await;
+    is_refused(cluster, "reserved", json!({ROLE: "master"})).await;
+    for (name, role) in [("found", "master"), ("kept", "worker")] {
+        registers(cluster, name, json!({ROLE: role})).await;
+        report(cluster, name, true).await;
+        cluster
+            .berth_with(name, "followed its kubelet", |berth| {
+                berth.status.as_ref().and_then(|status| status.pool.as_deref()) == Some(role)
+                    && reason(berth) == Some("InSync")
+            })
+            .await;
+        let node = cluster
+            .node_with(name, "had its labels", |node| {
+                has(node, &format!("example.com/of-{role}"), "yes")
+            })
+            .await;
+        assert!(has(&node, ROLE, role), "{:?}", node.labels());
+        let other = if role == "master" { "worker" } else { "master" };
+        assert!(lacks(&node, &format!("example.com/of-{other}")), "{:?}", node.labels());
+    }
+    // Once it is there, its kubelet takes nothing more.
+    let kubelet = cluster.client_of(&Identity::kubelet("kept")).await;
+    let more = Patch::Merge(json!({"metadata": {"labels": {ROLE: "master"}}}));
+    let more = Api::<Node>::all(kubelet)
+        .patch("kept", &PatchParams::default(), &more)
+        .await;
+    assert!(
+        matches!(&more, Err(kube::Error::Api(status)) if status.code == 403),
+        "{more:?}"
+    );
+    controllers.stop().await;
+}
