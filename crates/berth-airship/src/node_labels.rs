@@ -76,7 +76,9 @@ async fn put(
     let dry_run = parameters.truth("dry-run")?;
     let workflow = state.workflow(PROMENADE)?;
     let strategy = given.unwrap_or_else(|| workflow.options().strategy);
-    let put = workflow.nodes().put(&node, &requested, strategy, dry_run).await;
+    let nodes = workflow.nodes_of_site().await;
+    let nodes = nodes.map_err(|error| refused(PROMENADE, &error))?;
+    let put = nodes.put(&node, &requested, strategy, dry_run).await;
     let (_, outcome) = put.map_err(|error| refused(PROMENADE, &SubmitError::from(error)))?;
     let diff = diff(&outcome);
     let conflicts = outcome.conflicts.into_values().map(|message| PlainMessage {

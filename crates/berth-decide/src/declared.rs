@@ -1,9 +1,9 @@
 //! What a node is to carry, as an action keeps it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use berth_resources::Berth;
-use berth_site::{Resolution, Source};
+use berth_site::{Resolution, Resolver, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::{relabel::Refusal, units::UnitLabels};
@@ -33,6 +33,9 @@ pub struct BerthDeclaration {
     /// What the kubelets of the pool register with by the documents. The Berth does not say it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub registered: BTreeMap<String, String>,
+    /// The keys by which the pools of the documents know their nodes. The Berth does not say them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub identifying: BTreeSet<String>,
 }
 
 impl From<&Resolution> for BerthDeclaration {
@@ -47,6 +50,7 @@ impl From<&Resolution> for BerthDeclaration {
                 .map(|label| (label.key.as_str().to_owned(), label.value.as_str().to_owned()))
                 .collect(),
             registered: BTreeMap::new(),
+            identifying: BTreeSet::new(),
         }
     }
 }
@@ -60,13 +64,14 @@ impl BerthDeclaration {
 
 impl Declaration {
     /// What a node is to carry by its resolution, and what its kubelet adds.
-    pub fn new(resolution: &Resolution, units: &mut UnitLabels<'_>) -> Self {
+    pub fn new(resolver: &Resolver<'_>, resolution: &Resolution, units: &mut UnitLabels<'_>) -> Self {
         let skipped = resolution.skipped.iter().map(|fact| Refusal {
             key: fact.key.clone(),
             reason: fact.reason.clone(),
         });
         let berth = BerthDeclaration {
             registered: units.of(resolution.pool_name()),
+            identifying: resolver.membership().selector_keys(),
             ..resolution.into()
         };
         Self {

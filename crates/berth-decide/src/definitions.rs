@@ -98,10 +98,7 @@ impl Definitions {
     /// The same of documents that are read already.
     pub fn of_documents(documents: DocumentSet, flavour: impl Into<Option<Flavour>>) -> Self {
         let (sources, site, diagnostics) = site_of(documents);
-        let membership = Membership::new(site.pools.iter().map(|pool| {
-            let selector = pool.node_selector.as_ref().map(|selector| &selector.value);
-            (pool.name.value.as_ref(), selector)
-        }));
+        let membership = site.membership();
         let findings = diagnostics.iter().map(|found| finding(&sources, found)).collect();
         Self {
             flavour: site.flavour_for(flavour.into()),

@@ -116,11 +116,13 @@ pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strat
         .collect();
     let mut totals = Totals::default();
     let mut units = UnitLabels::new(site, resolver.flavour());
+    let identifying = resolver.membership().selector_keys();
     let nodes: Vec<NodePlan> = resolutions
         .iter()
         .map(|resolution| {
             let live = observed.get(resolution.node.as_ref()).copied();
             let mut state = live.map(|node| state(site, node)).unwrap_or_default();
+            state.identifying.clone_from(&identifying);
             // To render a pool takes its time, and only where a label would go it matters what the kubelet says.
             if state.owned.keys().any(|key| resolution.label(key).is_none()) {
                 state.registered = units.of(resolution.pool_name());

@@ -42,6 +42,9 @@ pub struct NodeState {
     /// What the machine's own kubelet registers with. That is not Berth's to remove.
     #[serde(skip)]
     pub registered: BTreeMap<String, String>,
+    /// Keys by which pools know their nodes. No strategy removes them from a Node unless Berth set them or they are named.
+    #[serde(skip)]
+    pub identifying: BTreeSet<String>,
     /// Keys that the controllers of the cluster keep: nobody else takes them away or changes them.
     #[serde(skip)]
     pub kept: BTreeSet<String>,
@@ -76,6 +79,9 @@ impl NodeState {
     pub fn confirm(&mut self, berth: Option<&Berth>, declared: Option<&BerthDeclaration>, given: &Given) {
         self.confirmed = true;
         self.registered = declared.map(|declared| declared.registered.clone()).unwrap_or_default();
+        if let Some(declared) = declared {
+            self.identifying.extend(declared.identifying.iter().cloned());
+        }
         let is_given = |key: &String, value: &String| given.get(key).is_some_and(|values| values.contains(value));
         let Some(berth) = berth else {
             self.owned.retain(|key, value| is_given(key, value));
@@ -156,7 +162,7 @@ pub fn label_diff(state: &NodeState, requested: &Requested, strategy: Strategy, 
     let mut diff = match strategy {
         Strategy::Mirror => mirror(state, &legal, policy),
         Strategy::Owned => owned(state, &legal, policy),
-        Strategy::Promenade => promenade(state, &legal),
+        Strategy::Promenade => promenade(state, &legal, policy),
     };
     // A key that is refused is asked for all the same: the one on the Node stays.
     for Refusal { key, .. } in &refused {
@@ -236,13 +242,18 @@ fn mirror(state: &NodeState, requested: &Requested, policy: &LabelPolicy) -> Lab
             continue;
         }
         // What Berth set and nobody changed since is Berth's, whatever its domain.
-        if policy.is_protected(key) && owned.get(key) != Some(live) {
+        if is_somebodys(key, state, policy) && owned.get(key) != Some(live) {
             diff.protected.insert(key.clone());
         } else {
             diff.remove.insert(key.clone());
         }
     }
     diff
+}
+
+/// Whether a label that nobody asks for stays by its key: it tells the pool of its Node, or an operator keeps it.
+fn is_somebodys(key: &str, state: &NodeState, policy: &LabelPolicy) -> bool {
+    state.identifying.contains(key) || policy.is_protected(key)
 }
 
 /// The labels that are Berth's to change and to remove.
@@ -279,9 +290,11 @@ fn owned(state: &NodeState, requested: &Requested, policy: &LabelPolicy) -> Labe
     }
 }
 
-fn promenade(state: &NodeState, requested: &Requested) -> LabelDiff {
+fn promenade(state: &NodeState, requested: &Requested, policy: &LabelPolicy) -> LabelDiff {
     let mut diff = LabelDiff::default();
-    let patch = promenade_diff(&state.labels, requested);
+    let mut patch = promenade_diff(&state.labels, requested);
+    // Promenade keeps no record of what it set, so what stays by its key stays whoever set it.
+    patch.retain(|key, _| requested.contains_key(key) || !is_somebodys(key, state, policy));
     for (key, value) in &patch {
         match (value, state.labels.contains_key(key)) {
             (Some(value), false) => {

@@ -6,7 +6,7 @@
 //! kept for whoever reports it, and the other pools go on working.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -135,6 +135,12 @@ impl Membership {
     /// Pools whose selector Kubernetes would refuse, with the reason. They select nothing.
     pub fn invalid(&self) -> &[(Arc<str>, SelectorError)] {
         &self.invalid
+    }
+
+    /// The keys by which pools know their nodes: those that any selector names, whatever it asks of them.
+    pub fn selector_keys(&self) -> BTreeSet<String> {
+        let requirements = self.pools.iter().flat_map(|pool| pool.selector.requirements());
+        requirements.map(|asked| asked.key.as_str().to_owned()).collect()
     }
 
     /// The pools of a node with these labels.

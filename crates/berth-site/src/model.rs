@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use berth_documents::{Diagnostic, Node, Span};
 use berth_labels::{Flavour, Inversion, LabelKey, LabelSelector, LabelValue};
-use berth_pools::{ControllerConfig, OsImageStreams, UserPolicy};
+use berth_pools::{ControllerConfig, Membership, OsImageStreams, UserPolicy};
 
 use crate::{
     airship::AirshipPlaces,
@@ -102,6 +102,14 @@ pub struct Site {
 }
 
 impl Site {
+    /// Which nodes are in which pool by the documents' pools.
+    pub fn membership(&self) -> Membership {
+        Membership::new(self.pools.iter().map(|pool| {
+            let selector = pool.node_selector.as_ref().map(|selector| &selector.value);
+            (pool.name.value.as_ref(), selector)
+        }))
+    }
+
     /// Whose kubelet and API server rules hold: what was asked for, else what the documents say, else upstream's.
     pub fn flavour_for(&self, asked: Option<Flavour>) -> Flavour {
         asked.or_else(|| self.declared_flavour()).unwrap_or_default()

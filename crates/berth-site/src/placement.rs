@@ -16,8 +16,6 @@ use berth_placement::{
     default_replicas, moves, plan_egress, relabelled, stray_backends,
 };
 
-use berth_pools::Membership;
-
 use crate::{
     lints,
     model::{Name, ObservedNode, Site, Spanned},
@@ -294,11 +292,7 @@ impl<'a> Placement<'a> {
 
     /// Notes in the changes which nodes come into another pool by them: those take that pool's config, and reboot.
     pub fn note_reboots(&self, changes: &mut BTreeMap<String, LabelChanges>) {
-        let pools = self.site.pools.iter().map(|pool| {
-            let selector = pool.node_selector.as_ref().map(|selector| &selector.value);
-            (pool.name.value.as_ref(), selector)
-        });
-        let membership = Membership::new(pools);
+        let membership = self.site.membership();
         let pool = |node: &PlacementNode| {
             let placement = membership.of(&node.name, &node.labels).ok()?;
             placement.primary().cloned()

@@ -235,12 +235,7 @@ impl<'a> Resolver<'a> {
         Self {
             site,
             flavour,
-            membership: Membership::new(site.pools.iter().map(|pool| {
-                (
-                    pool.name.value.as_ref(),
-                    pool.node_selector.as_ref().map(|selector| &selector.value),
-                )
-            })),
+            membership: site.membership(),
             pools: index(site.pools.iter().map(|pool| &pool.name)),
             racks: index(site.racks.iter().map(|rack| &rack.name)),
             named_racks: named_racks(site),

@@ -153,6 +153,8 @@ impl<'a> Order<'a> {
 pub struct NodeClient {
     nodes: Nodes,
     policy: LabelPolicy,
+    /// Keys by which pools know their nodes, for orders without documents.
+    identifying: Arc<BTreeSet<String>>,
     /// It remembers which labels actions gave.
     store: Arc<dyn ActionStore>,
     silence: Arc<Silence>,
@@ -174,6 +176,7 @@ impl NodeClient {
         Self {
             nodes: Nodes::new(client, Hold::endless()),
             policy,
+            identifying: Arc::default(),
             store,
             silence: Arc::default(),
             patience: Patience::SHORT,
@@ -184,6 +187,13 @@ impl NodeClient {
     #[must_use]
     pub fn with_patience(mut self, patience: Patience) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// The same with the keys by which pools know their nodes, for orders that do not come from documents.
+    #[must_use]
+    pub fn with_identifying(mut self, keys: BTreeSet<String>) -> Self {
+        self.identifying = Arc::new(keys);
         self
     }
 
@@ -269,11 +279,19 @@ impl NodeClient {
     /// What the labels of a Node need. What the Node's annotation says is compared with what is remembered elsewhere, since
     /// kubelets can write it.
     pub(crate) async fn diff(&self, state: &mut NodeState, order: Order<'_>) -> Result<LabelDiff, ApplyError> {
+        self.identify(state, order);
         if order.strategy == Strategy::Promenade || state.confirmed {
             return Ok(label_diff(state, order.requested, order.strategy, &self.policy));
         }
         let berth = self.berth_of(order.node, &mut order.pauses()).await?;
         self.diff_beside(state, order, berth.as_ref()).await
+    }
+
+    /// Notes the keys by which pools know their nodes.
+    fn identify(&self, state: &mut NodeState, order: Order<'_>) {
+        let declared = order.declared.map(|declared| &declared.identifying);
+        let keys = declared.into_iter().flatten().chain(self.identifying.iter());
+        state.identifying.extend(keys.cloned());
     }
 
     /// The same where the Berth is known.
@@ -283,6 +301,7 @@ impl NodeClient {
         order: Order<'_>,
         berth: Option<&Berth>,
     ) -> Result<LabelDiff, ApplyError> {
+        self.identify(state, order);
         let diff = |state: &NodeState| label_diff(state, order.requested, order.strategy, &self.policy);
         if order.strategy == Strategy::Promenade {
             return Ok(diff(state));

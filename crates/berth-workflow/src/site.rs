@@ -1,7 +1,7 @@
 //! The site of a committed revision, and what is wrong with it for some of its nodes.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -80,6 +80,11 @@ impl SiteSnapshot {
     /// Answers questions about the nodes.
     pub fn resolver(&self) -> Resolver<'_> {
         Resolver::new(&self.site, self.flavour)
+    }
+
+    /// The keys by which its pools know their nodes.
+    pub(crate) fn identifying_keys(&self) -> BTreeSet<String> {
+        self.site.membership().selector_keys()
     }
 
     /// Which egress addresses and routers would move by these changes, one sentence each, and how that is known.
@@ -197,7 +202,7 @@ impl Targets {
             own.extend(own_errors(site, &resolution));
             targets
                 .nodes
-                .push((name.clone(), Declaration::new(&resolution, &mut units)));
+                .push((name.clone(), Declaration::new(&resolver, &resolution, &mut units)));
         }
         for message in site.messages.iter().filter(|message| message.error) {
             if all_or_nothing || used.is_touched_by(&resolver, message) {

@@ -208,6 +208,19 @@ impl Workflow {
         self.select(&site, request).await
     }
 
+    /// The Nodes, with what the committed documents say about pools: labels by which these know their nodes stay unless a request
+    /// names them.
+    ///
+    /// # Errors
+    /// When the committed site cannot be read.
+    pub async fn nodes_of_site(&self) -> Result<NodeClient, SubmitError> {
+        match self.committed_site().await {
+            Ok(site) => Ok(self.nodes().clone().with_identifying(site.identifying_keys())),
+            Err(SubmitError::NothingCommitted) => Ok(self.nodes().clone()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Does what a user asks of an action.
     ///
     /// # Errors

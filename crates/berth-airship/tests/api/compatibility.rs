@@ -399,7 +399,7 @@ const ON_PURPOSE: &[(&str, &str)] = &[
     ),
     (
         "Labels of other owners",
-        "Promenade removes every label that is not declared, except those with `kubernetes.io` in their key. Berth keeps the labels that identify a pool and those of known operators; the strategy `promenade` does exactly what Promenade does.",
+        "Promenade removes every label that is not declared, except those with `kubernetes.io` in their key. Berth keeps the labels that identify a pool and those of known operators, unless a request names them, with the strategy `promenade` too.",
     ),
     (
         "Passwords of management controllers",

@@ -58,7 +58,7 @@ fn work(site: &Site) -> Value {
     let resolver = Resolver::new(site, Flavour::Upstream);
     let subject = resolver.subject("w1").expect("it is declared");
     let mut units = UnitLabels::new(site, Flavour::Upstream);
-    let Declaration { labels, berth, .. } = Declaration::new(&resolver.resolve(subject), &mut units);
+    let Declaration { labels, berth, .. } = Declaration::new(&resolver, &resolver.resolve(subject), &mut units);
     json!({"labels": labels, "berth": berth})
 }
 

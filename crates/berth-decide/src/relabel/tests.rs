@@ -257,13 +257,14 @@ fn owned_removes_only_its_own_and_reports_what_others_set() {
     assert_eq!(diff.owned, Some(map(&[("new", "1")])));
 }
 
-/// The case that was run on the original.
+/// The case that was run on the original, which removes the label of OpenShift's operator as well.
 #[test]
-fn promenade_is_the_original() {
+fn promenade_is_the_original_but_for_what_operators_keep() {
     let state = state(
         &[
             ("node-role.kubernetes.io/infra", ""),
             ("x", "1"),
+            ("old", "1"),
             ("kubernetes.io/hostname", "n"),
             ("machineconfiguration.openshift.io/role", "worker"),
         ],
@@ -276,11 +277,59 @@ fn promenade_is_the_original() {
         &LabelPolicy::default(),
     );
     let patch = diff.patch(&state).unwrap().to_value();
-    assert_eq!(
-        patch["metadata"]["labels"],
-        json!({"x": "2", "machineconfiguration.openshift.io/role": null})
-    );
+    assert_eq!(patch["metadata"]["labels"], json!({"x": "2", "old": null}));
     assert_eq!(patch["metadata"].get("annotations"), None);
+    assert!(diff.protected.contains("machineconfiguration.openshift.io/role"));
+}
+
+/// What a pool knows its nodes by, in whatever form its selector says it, and what a known operator set, goes by name alone.
+#[test]
+fn labels_that_identify_a_pool_stay_unless_they_are_named() {
+    let selectors = [
+        json!({"matchLabels": {"example.com/tier": "edge"}}),
+        json!({"matchExpressions": [
+            {"key": "example.com/site", "operator": "In", "values": ["a", "b"]},
+            {"key": "example.com/pool", "operator": "Exists"},
+            {"key": "example.com/retired", "operator": "DoesNotExist"},
+            {"key": "example.com/class", "operator": "NotIn", "values": ["x"]},
+        ]}),
+    ];
+    let selectors = selectors.map(|selector| serde_json::from_value::<berth_labels::LabelSelector>(selector).unwrap());
+    let membership = berth_pools::Membership::new([("edge", Some(&selectors[0])), ("site", Some(&selectors[1]))]);
+    let identifying = ["tier", "site", "pool", "retired", "class"].map(|key| format!("example.com/{key}"));
+    assert_eq!(membership.selector_keys(), identifying.iter().cloned().collect());
+
+    let declared = BerthDeclaration {
+        identifying: membership.selector_keys(),
+        ..BerthDeclaration::default()
+    };
+    let known = [
+        "nvidia.com/gpu.present",
+        "topology.rook.io/rack",
+        "submariner.io/gateway",
+    ];
+    let keep: BTreeSet<String> = identifying.iter().cloned().chain(known.map(str::to_owned)).collect();
+    let mut live: BTreeMap<String, String> = keep.iter().map(|key| (key.clone(), "a".to_owned())).collect();
+    live.insert("example.com/other".to_owned(), "1".to_owned());
+    let mut state = NodeState {
+        labels: live,
+        ..NodeState::default()
+    };
+    state.confirm(None, Some(&declared), &Given::new());
+    for strategy in [Strategy::Mirror, Strategy::Promenade] {
+        let diff = label_diff(&state, &requested(&[("new", "1")]), strategy, &LabelPolicy::default());
+        assert_eq!(diff.remove, keys(&["example.com/other"]), "{strategy}");
+        assert_eq!(diff.protected, keep, "{strategy}");
+        let named = keep.iter().map(|key| (key.clone(), None)).collect();
+        let diff = label_diff(&state, &named, strategy, &LabelPolicy::default());
+        assert!(diff.remove.is_superset(&keep), "{strategy}: {diff:?}");
+    }
+    // What Berth set goes with the move to another pool; Promenade keeps no record of what it set.
+    state.owned = map(&[("example.com/tier", "a")]);
+    let diff = label_diff(&state, &Requested::new(), Strategy::Mirror, &LabelPolicy::default());
+    assert!(diff.remove.contains("example.com/tier"), "{diff:?}");
+    let diff = label_diff(&state, &Requested::new(), Strategy::Promenade, &LabelPolicy::default());
+    assert!(!diff.remove.contains("example.com/tier"), "{diff:?}");
 }
 
 #[test]

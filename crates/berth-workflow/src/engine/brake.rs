@@ -110,6 +110,9 @@ impl Whole<'_> {
         let of_node = |work: &NodeWork<'_>| {
             let state = known.get(work.node)?;
             let mut confirmed = state.clone();
+            if let Some(declared) = &work.declared {
+                confirmed.identifying.clone_from(&declared.identifying);
+            }
             if self.strategy != Strategy::Promenade {
                 confirmed.confirm(
                     remembered.berths.get(work.node),

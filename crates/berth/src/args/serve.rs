@@ -138,7 +138,7 @@ pub(crate) struct RelabellingArgs {
     )]
     pub(crate) strategy: StrategyName,
 
-    /// Domain of labels that other controllers own, which mirror leaves alone; repeatable, beside those that are known
+    /// Domain of labels that other controllers own, which mirror and promenade leave alone; repeatable, beside those that are known
     #[arg(long = "protect", value_name = "DOMAIN", requires = "listen")]
     pub(crate) protected: Vec<String>,
 

@@ -71,11 +71,11 @@ pub(crate) struct RelabelArgs {
 /// What happens to labels that are not declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StrategyName {
-    /// They are removed, except those of protected domains
+    /// They are removed, except those of protected domains and those that identify a pool
     Mirror,
     /// Those that Berth has set are removed
     Owned,
-    /// What Promenade did: all are removed whose key has no kubernetes.io in it
+    /// What Promenade did: as mirror, but every label with kubernetes.io in its key stays
     Promenade,
 }
 
