@@ -9,10 +9,10 @@ use std::{
     sync::Arc,
 };
 
-use berth_documents::{Diagnostic, DocumentSet, Location, Severity, SourceId, Sources, Span, object_name};
+use berth_documents::{Diagnostic, Document, DocumentSet, Location, Severity, SourceId, Sources, Span, object_name};
 use berth_labels::{Flavour, LabelKey, LabelSet};
 use berth_pools::{Membership, MembershipError, Placement};
-use berth_site::{ObservedNode, PoolSource, Resolution, Resolver, Site, Source, Spanned, load};
+use berth_site::{ObservedNode, PoolSource, Resolution, Resolver, Site, Source, Spanned, load, to_kubernetes};
 use serde_json::{Value, json};
 
 use crate::view::NodeView;
@@ -93,6 +93,16 @@ impl Definitions {
     /// among them says it.
     pub fn new<'a>(objects: impl IntoIterator<Item = &'a Value>, flavour: impl Into<Option<Flavour>>) -> Self {
         Self::of_documents(declared(Sources::new(), objects), flavour)
+    }
+
+    /// The pools and rules of documents, as a cluster has them that was made from these.
+    pub fn of_cluster_made_from(documents: &[Document], flavour: impl Into<Option<Flavour>>) -> Self {
+        let objects: Vec<Value> = documents
+            .iter()
+            .filter_map(to_kubernetes)
+            .filter(|object| object["kind"] == "MachineConfigPool" || object["kind"] == "LabelRule")
+            .collect();
+        Self::new(&objects, flavour)
     }
 
     /// The same of documents that are read already.

@@ -163,6 +163,12 @@ impl Catalog {
         self.pools.keys().map(String::as_str)
     }
 
+    /// The pools that have no config yet, by name.
+    pub fn pools_without_config(&self) -> impl Iterator<Item = &str> {
+        let waiting = self.pools.iter().filter(|(_, pool)| matches!(pool, Pool::NotYet(_)));
+        waiting.map(|(name, _)| name.as_str())
+    }
+
     /// The nodes, by name.
     pub fn nodes(&self) -> impl Iterator<Item = &str> {
         self.nodes.keys().map(AsRef::as_ref)

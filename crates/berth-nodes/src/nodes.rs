@@ -127,6 +127,15 @@ impl Nodes {
         Self { hold, ..self.clone() }
     }
 
+    /// The same without what was listed before: who asks now is told what is there now.
+    #[must_use]
+    pub fn afresh(&self) -> Self {
+        Self {
+            listed: Arc::default(),
+            ..self.clone()
+        }
+    }
+
     /// The client.
     pub fn client(&self) -> &Client {
         &self.client

@@ -197,6 +197,15 @@ impl NodeClient {
         self
     }
 
+    /// The same without what was listed before.
+    #[must_use]
+    pub(crate) fn afresh(&self) -> Self {
+        Self {
+            nodes: self.nodes.afresh(),
+            ..self.clone()
+        }
+    }
+
     /// The same for as long as a right to write is held.
     #[must_use]
     pub(crate) fn held_by(&self, hold: Hold) -> Self {

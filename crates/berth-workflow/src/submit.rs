@@ -215,8 +215,8 @@ impl Workflow {
     /// When the committed site cannot be read.
     pub async fn nodes_of_site(&self) -> Result<NodeClient, SubmitError> {
         match self.committed_site().await {
-            Ok(site) => Ok(self.nodes().clone().with_identifying(site.identifying_keys())),
-            Err(SubmitError::NothingCommitted) => Ok(self.nodes().clone()),
+            Ok(site) => Ok(self.nodes().afresh().with_identifying(site.identifying_keys())),
+            Err(SubmitError::NothingCommitted) => Ok(self.nodes().afresh()),
             Err(error) => Err(error),
         }
     }

@@ -4,7 +4,8 @@
 //! Files      a folder, followed by looking at it     ─┐
 //! Committed  the committed revision of a database     ├─► Source ──► Reading ──► site, catalog
 //! Example    the site inside the program             ─┘
-//! Cluster    the objects of a cluster, watched       ───► Source ──► Reading ──► catalog
+//! Placed     documents, with the Berths of a cluster ─┬─► Source ──► Reading ──► catalog
+//! Cluster    the objects of a cluster, watched       ─┘
 //! ```
 //!
 //! Controllers and servers follow a [`Source`] and do not know which one it is. What documents declare and what a cluster has are
@@ -15,6 +16,7 @@ mod committed;
 #[cfg(feature = "up")]
 mod example;
 mod files;
+mod placed;
 
 use std::{borrow::Cow, fmt::Write as _, time::Duration};
 
@@ -24,7 +26,12 @@ use sha2::{Digest, Sha256};
 
 #[cfg(feature = "up")]
 pub(crate) use self::example::Example;
-pub(crate) use self::{cluster::Cluster, committed::Committed, files::Files};
+pub(crate) use self::{
+    cluster::Cluster,
+    committed::Committed,
+    files::Files,
+    placed::{Placed, PlacedDocuments},
+};
 use crate::failure::Failure;
 
 /// How often a source that does not announce changes is looked at. Looking is cheap: nothing is read unless something changed.

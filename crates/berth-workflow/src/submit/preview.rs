@@ -63,7 +63,9 @@ impl Workflow {
         allow_mass_removal: bool,
     ) -> Result<Preview, SubmitError> {
         let strategy = strategy.unwrap_or(self.options.strategy);
-        let mut live = self.nodes().list().await?;
+        // Controllers that began a moment ago count.
+        let client = self.nodes().afresh();
+        let mut live = client.list().await?;
         let work: Vec<NodeWork<'_>> = targets
             .nodes
             .iter()
@@ -78,13 +80,13 @@ impl Workflow {
             })
             .collect();
         let change = Whole { work: &work, strategy };
-        let held = if !allow_mass_removal && change.removes_many(self.nodes(), &live) {
-            change.reason_to_ask(self.nodes(), &live).await?
+        let held = if !allow_mass_removal && change.removes_many(&client, &live) {
+            change.reason_to_ask(&client, &live).await?
         } else {
             None
         };
         let many = work.len() > READ_SINGLY && strategy != Strategy::Promenade;
-        let berths = if many { Some(self.nodes().berths().await?) } else { None };
+        let berths = if many { Some(client.berths().await?) } else { None };
         let mut nodes = Vec::with_capacity(targets.nodes.len());
         let mut changes = BTreeMap::new();
         for NodeWork {
@@ -103,11 +105,11 @@ impl Workflow {
                 Some(state) => {
                     let order = Order {
                         declared: declared.as_ref(),
-                        ..self.nodes().order(node, requested, strategy)
+                        ..client.order(node, requested, strategy)
                     };
                     let diff = match &berths {
-                        Some(berths) => self.nodes().diff_beside(state, order, berths.get(*node)).await?,
-                        None => self.nodes().diff(state, order).await?,
+                        Some(berths) => client.diff_beside(state, order, berths.get(*node)).await?,
+                        None => client.diff(state, order).await?,
                     };
                     let change = LabelChanges {
                         set: diff
@@ -128,7 +130,7 @@ impl Workflow {
                 outcome,
             });
         }
-        let shown = self.nodes().traffic().await;
+        let shown = client.traffic().await;
         let (moves, moves_from) = site.moves(&live, changes, shown);
         Ok(Preview {
             revision: site.revision,

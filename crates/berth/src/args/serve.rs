@@ -17,7 +17,7 @@ use super::{DatabaseArgs, FlavourArg, LimitArgs, StrategyName};
 ///
 /// With --ignition-listen or --plain-listen the Ignition server too; see `berth ignition-server`. It serves the site of --site,
 /// with --from-cluster the objects of a cluster, or without either the committed revision of the database, and follows when
-/// another one is committed.
+/// another one is committed. A machine with a Berth in the cluster gets the config of the pool where that is now.
 ///
 /// Without --auth nobody is asked who they are: the API listens on loopback addresses only, and refuses requests of web pages of
 /// other sites. Elsewhere it needs a certificate too, or an explicit --plain-http. Ctrl-C and SIGTERM end the server:

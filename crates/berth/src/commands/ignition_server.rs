@@ -18,6 +18,7 @@ use berth_ignition_server::{Access, Catalog, CatalogHandle, IgnitionService};
 use berth_listen::{Limits, ListenOptions, Server, TlsOptions};
 use berth_repository::Repository;
 use berth_tokens::{TokenState, TokenStore};
+use kube::Client;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::{
@@ -30,7 +31,7 @@ use crate::{
     failure::{Chain, Failure},
     findings,
     output::Printer,
-    sources::{Cluster, Committed, Declared, Files, Source},
+    sources::{Cluster, Committed, Declared, Files, Placed, Source},
     vital,
 };
 
@@ -58,6 +59,8 @@ pub(super) struct Ready {
     options: ListenOptions,
     is_anonymous: bool,
     announcements: Option<Announcements>,
+    /// The cluster whose Berths say where machines are now, beside documents.
+    cluster: Option<Client>,
 }
 
 /// Where what is served comes from.
@@ -149,6 +152,7 @@ impl Ready {
         Self {
             service: IgnitionService::with_observer(handle.clone(), access, clock.clone(), observer),
             announcements,
+            cluster: None,
             handle,
             origin,
             maker,
@@ -161,6 +165,12 @@ impl Ready {
         }
     }
 
+    /// The same beside a cluster: a machine whose Berth is in another pool than the documents say is served that one.
+    pub(super) fn beside(mut self, cluster: Option<Client>) -> Self {
+        self.cluster = cluster;
+        self
+    }
+
     /// Opens the listeners, and gives the server with what keeps its catalog up to date.
     pub(super) async fn listen(self) -> Result<(Server, impl Future<Output = ()> + Send + 'static), Failure> {
         let Self {
@@ -171,13 +181,20 @@ impl Ready {
             options,
             is_anonymous,
             announcements,
+            cluster,
         } = self;
         if let Some(announcements) = announcements {
             vital::spawn("announcements", announcements.connect().await?);
         }
         // Read before anybody can ask, so that nobody is sent away who need not be.
         let follow: Pin<Box<dyn Future<Output = ()> + Send>> = match origin {
-            Origin::Documents(source) => Box::pin(following(source, maker, handle).await),
+            Origin::Documents(source) => match cluster {
+                None => Box::pin(following(source, maker, handle).await),
+                Some(client) => {
+                    let placed = Placed::new(source, &client).await;
+                    Box::pin(following(Box::new(placed), maker, handle).await)
+                }
+            },
             Origin::Cluster { kubeconfig, context } => {
                 let cluster = Cluster::connect(kubeconfig.as_deref(), context.as_deref()).await?;
                 Box::pin(following(Box::new(cluster), maker, handle).await)

@@ -59,6 +59,11 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
     } else {
         None
     };
+    let cluster = if api.is_some() || (wants_ignition && !options.from_cluster) {
+        runtime.block_on(cluster(args))?
+    } else {
+        Err("nothing asks for a cluster".to_owned())
+    };
     let ignition = match (&repository, wants_ignition) {
         (_, false) => None,
         (Some((repository, _)), true) if !options.has_source() => {
@@ -70,13 +75,13 @@ pub(crate) fn run(args: &ServeArgs, clock: &Clock, printer: &mut Printer<'_>) ->
             None => return Ok(Exit::No),
         },
     };
+    let ignition = ignition.map(|ready| ready.beside(cluster.as_ref().ok().cloned()));
     printer.flush()?;
     ignition_server::start_log(options);
     let revisions = repository.as_ref().map(|(repository, _)| Arc::clone(repository));
     let api = match api.zip(repository) {
         None => None,
         Some(((listen, address, way), (repository, database))) => {
-            let cluster = runtime.block_on(cluster(args))?;
             let auth = auth(way, cluster.as_ref().map_err(String::as_str), args)?;
             let rules: Arc<dyn DocumentRules> = Arc::new(SiteRules {
                 flavour: args.ignition.flavour.typed(),

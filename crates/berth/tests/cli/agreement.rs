@@ -10,7 +10,7 @@
 //! | controllers | in full mode, on the embedded and the real API server |
 //! | status | the same cluster, as `berth status` sums it up |
 //! | dump | `resolve`, `plan` and `ignition` on what `kubectl get` prints of the cluster |
-//! | up | the whole product on simulated machines |
+//! | up | the whole product on simulated machines, with the Ignition server that they boot from, in both modes |
 //!
 //! Each is asked about a site, and again after its documents changed: the pool, the labels, what is set and removed, the name of the
 //! rendered config, the labels at boot, and the reboots. The pure core behind the doors is asked about far more sites by the suite of
@@ -181,13 +181,18 @@ fn agrees_in_a_cluster(site: &mut Site, database: &str, api: &Api) {
         );
         nothing_is_left_to_do(site, &api.nodes());
         if !is_first {
-            a_moved_machine_that_is_provisioned_again_comes_back_in_its_new_pool(site, api);
+            let servers = [
+                &Machines::of_cluster(site, api),
+                &Machines::of_revision_beside(site, database, api),
+            ];
+            a_moved_machine_that_is_provisioned_again_comes_back_in_its_new_pool(site, api, &servers);
         }
     }
 }
 
-/// An administrator moves a machine to another pool. Its next disk is that of the new pool, and so is its Node.
-fn a_moved_machine_that_is_provisioned_again_comes_back_in_its_new_pool(site: &Site, api: &Api) {
+/// An administrator moves a machine to another pool. Its next disk is that of the new pool, whichever server it asks, and so is its
+/// Node.
+fn a_moved_machine_that_is_provisioned_again_comes_back_in_its_new_pool(site: &Site, api: &Api, servers: &[&Machines]) {
     let truth = Documents::in_short(site, &api.nodes());
     let selectors: BTreeMap<String, Value> = array(&site.definitions()["items"])
         .into_iter()
@@ -210,8 +215,10 @@ fn a_moved_machine_that_is_provisioned_again_comes_back_in_its_new_pool(site: &S
         return;
     };
     let name = about.strip_prefix("node ").unwrap();
-    let server = Machines::of_cluster(site, api);
-    assert_eq!(server.disk(name).0, truth[&format!("pool {pool}")]["config"], "before");
+    for server in servers {
+        let config = &truth[&format!("pool {pool}")]["config"];
+        assert_eq!(server.disk(name).0, *config, "{} before", server.name());
+    }
 
     let gone = selectors[pool].as_object().unwrap().keys().map(|key| format!("{key}-"));
     let set = selectors[new].as_object().unwrap().iter();
@@ -221,10 +228,21 @@ fn a_moved_machine_that_is_provisioned_again_comes_back_in_its_new_pool(site: &S
     assert_eq!(moved.exit, 0, "{moved}");
     api.wait_for(&format!("berth {name}"), |berth| berth["status"]["pool"] == json!(new));
     let config = &truth[&format!("pool {new}")]["config"];
-    let disk = patiently(
-        || format!("{name} is served {:?}, and is in {new}", server.disk(name)),
-        || Some(server.disk(name)).filter(|disk| disk.0 == *config),
-    );
+    let new_disk = |server: &&Machines| {
+        patiently(
+            || {
+                format!(
+                    "{}: {name} gets {:?}, and is in {new}",
+                    server.name(),
+                    server.disk(name)
+                )
+            },
+            || Some(server.disk(name)).filter(|disk| disk.0 == *config),
+        )
+    };
+    let disks: Vec<_> = servers.iter().map(new_disk).collect();
+    assert!(disks.windows(2).all(|two| two[0] == two[1]), "{disks:#?}");
+    let disk = &disks[0];
 
     // A kubelet that starts from that disk, on a cluster where the Node is gone.
     api.kubectl(&format!("delete node {name} --wait=false"));
@@ -251,14 +269,19 @@ fn a_moved_machine_that_is_provisioned_again_comes_back_in_its_new_pool(site: &S
     let found = settled(|| {
         let said = dump.now(site);
         let node = &said[about];
-        let server = server.disk(name);
         let pools = [&node["pool"], &json!(new)];
         let mut found = Vec::new();
         if pools[0] != pools[1] || node["set"] != json!({}) || node["removed"] != json!([]) {
             found.push(format!("the dump says {node}"));
         }
-        if json!(server.1) != node["boot"] || server.0 != *config {
-            found.push(format!("it would boot with {server:?}, and by the dump with {node}"));
+        for server in servers {
+            let disk = server.disk(name);
+            if json!(disk.1) != node["boot"] || disk.0 != *config {
+                let server = server.name();
+                found.push(format!(
+                    "{server}: it would boot with {disk:?}, and by the dump with {node}"
+                ));
+            }
         }
         found
     });
@@ -283,13 +306,16 @@ fn agrees_here(mut site: Site) {
         kubeconfig: site.folder.path().join("kubeconfig"),
     };
     agrees_in_a_cluster(&mut site, "sqlite:berth.db", &api);
-    site.show(0);
-    let mut up = Up::start(&site, kubectl);
-    for version in site.versions() {
-        site.show(version);
-        let live = up.prepare(&site, version);
-        agree(&site, &live, &mut [&mut up]);
-        nothing_is_left_to_do(&site, &up.api.nodes());
+    for mode in ["labels", "full"] {
+        site.show(0);
+        let mut up = Up::start_in(mode, &site, kubectl.clone());
+        for version in site.versions() {
+            site.show(version);
+            let live = up.prepare(&site, version);
+            agree(&site, &live, &mut [&mut up]);
+            nothing_is_left_to_do(&site, &up.api.nodes());
+        }
+        a_moved_machine_that_is_provisioned_again_comes_back_in_its_new_pool(&site, &up.api, &[&up.machines]);
     }
 }
 

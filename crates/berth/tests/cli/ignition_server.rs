@@ -36,18 +36,7 @@ impl Server {
 
     /// Status and body.
     pub(crate) fn get(&self, path: &str, headers: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n"
-        )
-        .unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, body.to_owned())
+        get(&self.address, path, headers)
     }
 
     pub(crate) fn config(&self, path: &str) -> Value {
@@ -60,6 +49,22 @@ impl Server {
         assert_eq!(status, 200, "{path} {body}");
         serde_json::from_str(&body).unwrap()
     }
+}
+
+/// Status and body of what a server answers over plain HTTP.
+pub(crate) fn get(address: &str, path: &str, headers: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n"
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, body.to_owned())
 }
 
 /// The text of a file; nothing where there is no such file, or none with text.

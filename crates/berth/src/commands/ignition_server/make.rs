@@ -1,11 +1,12 @@
 //! From what a source has to a catalog.
 
 use berth_cluster::Snapshot;
-use berth_decide::Serving;
+use berth_decide::{Definitions, Serving};
 use berth_documents::{Diagnostic, Severity, Sources};
 use berth_ignition_server::{Catalog, CommonFiles};
 use berth_pools::RenderOptions;
 use berth_repository::SiteDocuments;
+use berth_resources::Berth;
 use berth_site::Resolver;
 
 use super::in_one_line;
@@ -16,7 +17,7 @@ use crate::{
     findings::Finding,
     rendering,
     site::Loaded,
-    sources::{Reading, on_a_thread},
+    sources::{PlacedDocuments, Reading, on_a_thread},
 };
 
 /// What makes a catalog of documents.
@@ -122,30 +123,51 @@ pub(super) trait Content {
     fn made(self, maker: &Maker, name: String) -> Result<Made, Failure>;
 }
 
-/// What is said about documents, in the log and to everybody who asks how the server is, has no secret in it.
 impl Content for SiteDocuments {
     fn made(self, maker: &Maker, name: String) -> Result<Made, Failure> {
-        let Self { set, secrets, .. } = self;
-        let loaded = Loaded::new(set);
-        let resolver = Resolver::new(&loaded.site, maker.flavour.of(&loaded.site));
-        let mut diagnostics = loaded.findings_without_nodes(&resolver);
-        diagnostics.retain(|it| it.severity() == Severity::Error);
-        if !diagnostics.is_empty() {
-            crate::findings::sort(&loaded.sources, &mut diagnostics);
-            drop(resolver);
-            return Ok(Made::Broken(Broken {
-                diagnostics: diagnostics.into_iter().map(|finding| secrets.veil(finding)).collect(),
-                sources: loaded.sources,
-            }));
-        }
-        let mut made = maker.catalog(Serving::of_site(&resolver, &maker.options), name)?;
-        if let Made::Catalog { notices, .. } = &mut made {
-            for notice in notices {
-                *notice = secrets.veil_text(std::mem::take(notice));
-            }
-        }
-        Ok(made)
+        of_documents(&self, None, maker, name)
     }
+}
+
+impl Content for PlacedDocuments {
+    fn made(self, maker: &Maker, name: String) -> Result<Made, Failure> {
+        of_documents(&self.documents, Some(&self.berths), maker, name)
+    }
+}
+
+/// The catalog of documents, with the places that Berths have now. What is said about documents, in the log and to everybody who asks
+/// how the server is, has no secret in it.
+fn of_documents(
+    documents: &SiteDocuments,
+    berths: Option<&[Berth]>,
+    maker: &Maker,
+    name: String,
+) -> Result<Made, Failure> {
+    let SiteDocuments { set, secrets, .. } = documents;
+    let loaded = Loaded::new(set.clone());
+    let resolver = Resolver::new(&loaded.site, maker.flavour.of(&loaded.site));
+    let mut diagnostics = loaded.findings_without_nodes(&resolver);
+    diagnostics.retain(|it| it.severity() == Severity::Error);
+    if !diagnostics.is_empty() {
+        crate::findings::sort(&loaded.sources, &mut diagnostics);
+        drop(resolver);
+        return Ok(Made::Broken(Broken {
+            diagnostics: diagnostics.into_iter().map(|finding| secrets.veil(finding)).collect(),
+            sources: loaded.sources,
+        }));
+    }
+    let mut serving = Serving::of_site(&resolver, &maker.options);
+    if let Some(berths) = berths {
+        let mut definitions = Definitions::of_cluster_made_from(&set.documents, resolver.flavour());
+        serving = serving.with_places(&mut definitions, berths);
+    }
+    let mut made = maker.catalog(serving, name)?;
+    if let Made::Catalog { notices, .. } = &mut made {
+        for notice in notices {
+            *notice = secrets.veil_text(std::mem::take(notice));
+        }
+    }
+    Ok(made)
 }
 
 impl Content for Snapshot {

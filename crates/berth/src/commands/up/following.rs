@@ -34,7 +34,13 @@ use crate::{
 };
 
 /// The kinds of documents that are objects of the cluster as they are.
-const DEFINITIONS: [&str; 3] = ["MachineConfigPool", "MachineConfig", "LabelRule"];
+const DEFINITIONS: [&str; 5] = [
+    "MachineConfigPool",
+    "MachineConfig",
+    "KubeletConfig",
+    "ContainerRuntimeConfig",
+    "LabelRule",
+];
 
 /// How long to wait for changes that belong together.
 const GATHER: Duration = Duration::from_millis(100);
@@ -150,10 +156,35 @@ pub(super) async fn follow_cluster(
             continue;
         }
         served.clone_from(&placed.nodes);
-        match catalog(placed) {
-            Ok(catalog) => handle.replace(catalog),
-            Err(error) => tracing::error!("what machines are served stays as it is: {error}"),
+        serve(placed, &handle);
+    }
+}
+
+/// Machines are served the rendered configs that the cluster has, where its controllers render them. A machine without a Berth has
+/// the place that the documents give it.
+pub(super) async fn follow_rendered(mut objects: watch::Receiver<Snapshot>, documents: Serving, handle: CatalogHandle) {
+    let mut known = Snapshot::default();
+    while objects.changed().await.is_ok() {
+        tokio::time::sleep(GATHER).await;
+        let now = objects.borrow_and_update().clone();
+        if !now.is_complete() || now.has_same_documents(&known) {
+            continue;
         }
+        let mut serving = Serving::of_cluster(now.objects(), documents.flavour);
+        known = now;
+        let of_documents = documents.clone();
+        serving.controller_config = serving.controller_config.or(of_documents.controller_config);
+        for (name, place) in of_documents.nodes {
+            serving.nodes.entry(name).or_insert(place);
+        }
+        serve(serving, &handle);
+    }
+}
+
+fn serve(serving: Serving, handle: &CatalogHandle) {
+    match catalog(serving) {
+        Ok(catalog) => handle.replace(catalog),
+        Err(error) => tracing::error!("what machines are served stays as it is: {error}"),
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::{
     collections::BTreeMap, fs, io::Write as _, net::SocketAddr, os::unix::fs::OpenOptionsExt as _, path::Path,
-    sync::Arc,
+    sync::Arc, time::Duration,
 };
 
 use berth_airship::{Api, ApiState, Auth};
 use berth_clock::Clock;
-use berth_cluster::{DocumentKind, follow_documents};
+use berth_cluster::{DocumentKind, controller::Mode, follow_documents};
 use berth_decide::{Definitions, Serving};
 use berth_documents::{Document, DocumentSet};
-use berth_ignition_server::{Access, CatalogHandle, IgnitionService};
+use berth_ignition_server::{Access, Catalog, CatalogHandle, IgnitionService};
 use berth_labels::Flavour;
 use berth_listen::{ListenOptions, Server};
 use berth_repository::{BufferMode, CommitOptions, Configdocs, DocumentRules, LoadOptions, Repository, SiteRules};
@@ -23,10 +23,15 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    following::{Objects, catalog, follow_cluster, follow_revisions},
+    following::{Objects, catalog, follow_cluster, follow_rendered, follow_revisions},
     world::unusable,
 };
 use crate::{commands::serve::ids, documents, failure::Failure, files, sources::Committed, vital};
+
+/// So long machines wait at the start for the configs of their pools.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 /// The collection that holds the site.
 const COLLECTION: &str = "site";
@@ -48,6 +53,21 @@ impl Services {
     /// The pool whose config a machine is served now.
     pub(super) fn pool_of(&self, node: &str) -> Option<String> {
         self.served.current().pool_of(node).map(str::to_owned)
+    }
+
+    /// Waits until every pool has a config to be served, so that machines that boot need not wait for it. A pool that cannot be
+    /// rendered never has one.
+    pub(super) async fn wait_for_configs(&self) {
+        let rendered = async {
+            loop {
+                let served = self.served.current();
+                if served.loading_reason().is_none() && served.pools_without_config().next().is_none() {
+                    return;
+                }
+                tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+            }
+        };
+        let _ = tokio::time::timeout(PATIENCE, rendered).await;
     }
 
     /// Ends them.
@@ -75,6 +95,7 @@ pub(super) async fn start(
     names: &[String],
     folder: &Path,
     (cluster, client): (Cluster, Client),
+    mode: Mode,
     clock: &Clock,
 ) -> Result<(Services, IgnitionSource), Failure> {
     let flavour = site.serving.flavour;
@@ -85,27 +106,53 @@ pub(super) async fn start(
     let (api, engine) = local_api(Arc::clone(&repository), store, client.clone(), flavour, clock);
     let api = Server::bind(loopback(), api).await?;
     let documents = address(&api)?;
-    let handle = CatalogHandle::new(catalog(site.serving.clone()).map_err(unusable)?);
+    let Site {
+        documents: set,
+        serving,
+        objects,
+    } = site;
+    let handle = CatalogHandle::new(match mode {
+        Mode::Full => Catalog::loading("the controllers have not rendered the configs of the pools yet"),
+        Mode::Labels => catalog(serving.clone()).map_err(unusable)?,
+    });
     let (server, source) = ignition(handle.clone(), names, folder, clock).await?;
-    let (berths, watching_berths) = follow_documents(&client, &[DocumentKind::Berth]);
-    let (defined, watching_definitions) = follow_documents(&client, DocumentKind::DEFINITIONS);
-    let revisions = Box::new(Committed::new(Arc::clone(&repository)));
-    let known = (site.serving, Definitions::of_documents(site.documents, flavour));
+    let address_of_ignition = address(&server)?;
     let stop = CancellationToken::new();
+    let mut tasks = vec![
+        vital::spawn("api", api.run(std::future::pending())),
+        vital::spawn("ignition", server.run(std::future::pending())),
+        vital::spawn("actions", engine.run(stop.clone())),
+    ];
+    let revisions = Box::new(Committed::new(Arc::clone(&repository)));
+    let following = follow_revisions(revisions, cluster, client.clone(), objects);
+    tasks.push(vital::spawn("revisions", following));
+    match mode {
+        Mode::Full => {
+            let (objects, watching) = follow_documents(&client, DocumentKind::SITE);
+            tasks.push(vital::spawn("watch of the cluster", watching));
+            tasks.push(vital::spawn(
+                "catalog",
+                follow_rendered(objects, serving, handle.clone()),
+            ));
+        }
+        Mode::Labels => {
+            let (berths, watching_berths) = follow_documents(&client, &[DocumentKind::Berth]);
+            let (defined, watching_definitions) = follow_documents(&client, DocumentKind::DEFINITIONS);
+            tasks.push(vital::spawn("watch of Berths", watching_berths));
+            tasks.push(vital::spawn("watch of definitions", watching_definitions));
+            let known = (serving, Definitions::of_documents(set, flavour));
+            tasks.push(vital::spawn(
+                "catalog",
+                follow_cluster(defined, berths, known, handle.clone()),
+            ));
+        }
+    }
     let services = Services {
         documents,
         repository,
-        ignition: address(&server)?,
-        served: handle.clone(),
-        tasks: vec![
-            vital::spawn("api", api.run(std::future::pending())),
-            vital::spawn("ignition", server.run(std::future::pending())),
-            vital::spawn("actions", engine.run(stop.clone())),
-            vital::spawn("watch of Berths", watching_berths),
-            vital::spawn("watch of definitions", watching_definitions),
-            vital::spawn("revisions", follow_revisions(revisions, cluster, client, site.objects)),
-            vital::spawn("catalog", follow_cluster(defined, berths, known, handle)),
-        ],
+        ignition: address_of_ignition,
+        served: handle,
+        tasks,
         stop,
     };
     Ok((services, source))

@@ -43,6 +43,8 @@ use crate::{
 
 /// Machines that were added beyond those of the site belong here.
 const EXTRA_POOL: &str = "worker";
+/// How long the controllers wait for further changes before they render.
+const SETTLE: Duration = Duration::from_millis(100);
 /// So long controllers may take to end.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -218,7 +220,8 @@ impl World {
         };
         let data_dir = args.data_dir.as_deref();
         let api = (cluster.clone(), client.clone());
-        let (services, source) = services::start(data_dir, site, &names, folder.path(), api, clock).await?;
+        let mode = mode(args.mode);
+        let (services, source) = services::start(data_dir, site, &names, folder.path(), api, mode, clock).await?;
         let mut fleet = Fleet::new(cluster, time.clone(), flavour, 1);
         fleet.fetch_from(source);
         for name in &names {
@@ -229,7 +232,6 @@ impl World {
             fleet.add(name, Disk::image(), habits);
             give_token(&mut fleet, name).await?;
         }
-        let mode = mode(args.mode);
         let daemons = (mode == Mode::Full).then(|| {
             fleet.leave_configs_to_daemons();
             Daemons::new(client.clone(), time.clock())
@@ -252,6 +254,9 @@ impl World {
             _folder: folder,
         };
         world.start_controllers();
+        if mode == Mode::Full {
+            world.services.wait_for_configs().await;
+        }
         Ok(world)
     }
 
@@ -264,6 +269,8 @@ impl World {
         let mut options = Options::new(controllers.time.clock());
         options.mode = controllers.mode;
         options.approve = true;
+        // Nobody edits several objects one after the other before the machines boot.
+        options.pools.settle = SETTLE;
         options.flavour = Some(controllers.flavour);
         options.documents = Some(documents::of_repository(
             Arc::clone(&controllers.site),

@@ -3,7 +3,7 @@
 //! | asked | test |
 //! |---|---|
 //! | which labels may `relabel` remove? | [`relabel_removes_nothing_that_berth_did_not_set`] |
-//! | which config does a new machine get? | `a_new_machine_gets_a_config_that_the_cluster_has_and_that_survived` (berth-decide), `machine_configs_are_served` (`in_cluster`) |
+//! | which config does a new machine get? | `a_new_machine_gets_a_config_that_the_cluster_has_and_that_survived` (berth-decide), `machine_configs_are_served` (`in_cluster`), [`machines_of_up_get_a_config_that_its_cluster_has`] |
 //! | in which pool is a moved machine? | `a_moved_machine_that_is_provisioned_again_comes_back_in_its_new_pool` (here, embedded and real API server), scenario 14 |
 //! | which labels does a pool's machine boot with? | [`a_pool_boots_with_the_same_labels_by_the_command_and_the_server`] |
 //! | are the seed's own machine configs right? | `the_machine_configs_are_taken_and_keep_the_pools_label` (`seeds`) |
@@ -90,6 +90,42 @@ fn a_pool_boots_with_the_same_labels_by_the_command_and_the_server() {
                 .any(|(about, answer)| about.starts_with("pool ") && has_labels(answer))
         );
     }
+}
+
+/// A pool that is paused stays at the config that it has, also for new machines; nobody renders another one for them.
+#[test]
+fn machines_of_up_get_a_config_that_its_cluster_has() {
+    let Some(kubectl) = program("kubectl") else { return };
+    let site = Site::random(2);
+    let up = Up::start_in("full", &site, kubectl);
+    let of_cluster = |pool: &str, part: &str| {
+        let pool = up.api.kubectl(&format!("get machineconfigpool {pool} -o json")).json();
+        pool[part]["configuration"]["name"].clone()
+    };
+    let config = json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
+        "metadata": {"name": "99-motd", "labels": {"machineconfiguration.openshift.io/role": "worker"}},
+        "spec": {"config": {"ignition": {"version": "3.4.0"}, "storage": {"files": [
+            {"path": "/etc/motd", "mode": 420, "contents": {"source": "data:,hello"}}]}}},
+    });
+    let before = of_cluster("worker", "status");
+    assert_eq!(up.machines.config_of("worker"), before);
+    let patch = r#"patch machineconfigpool worker --type merge -p {"spec":{"paused":true}}"#;
+    assert_eq!(up.api.kubectl(patch).exit, 0);
+    up.api.make(&config);
+    patiently(
+        || format!("{} is not rendered anew", of_cluster("worker", "spec")),
+        || (of_cluster("worker", "spec") != before).then_some(()),
+    );
+    // What is rendered for it is in the cluster, and no machine runs it.
+    assert_eq!(up.machines.config_of("worker"), before);
+    let patch = r#"patch machineconfigpool worker --type merge -p {"spec":{"paused":false}}"#;
+    assert_eq!(up.api.kubectl(patch).exit, 0);
+    patiently(
+        || format!("{} is served", up.machines.config_of("worker")),
+        || (up.machines.config_of("worker") == of_cluster("worker", "spec")).then_some(()),
+    );
+    assert_ne!(up.machines.config_of("worker"), before);
 }
 
 #[test]

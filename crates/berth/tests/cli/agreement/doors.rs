@@ -15,7 +15,7 @@ use super::{
     text,
 };
 use crate::{
-    ignition_server::{Server, file},
+    ignition_server::{Server, file, get},
     run::{Outcome, command, finish},
     served::Served,
 };
@@ -228,22 +228,44 @@ impl Door for Forecast {
 /// An Ignition server.
 pub(super) struct Machines {
     source: &'static str,
-    server: Server,
+    address: String,
+    /// What callers show.
+    authorization: String,
+    _server: Option<Server>,
 }
 
 impl Machines {
+    fn new(source: &'static str, command: &mut Command) -> Self {
+        let server = Server::start(command);
+        Self {
+            source,
+            address: server.address().to_owned(),
+            authorization: String::new(),
+            _server: Some(server),
+        }
+    }
+
     pub(super) fn of_folder(site: &Site) -> Self {
         let mut serve = command();
         serve
             .args(["ignition-server", "--allow-anonymous", "-f"])
             .arg(&site.path);
-        Self {
-            source: "folder",
-            server: Server::start(&mut serve),
-        }
+        Self::new("folder", &mut serve)
     }
 
     pub(super) fn of_revision(site: &Site, database: &str) -> Self {
+        let mut serve = Self::serving(site, database);
+        Self::new("revision", serve.arg("--no-cluster"))
+    }
+
+    /// The same server where machines have Berths.
+    pub(super) fn of_revision_beside(site: &Site, database: &str, api: &Api) -> Self {
+        let mut serve = Self::serving(site, database);
+        serve.arg("--cluster-kubeconfig").arg(&api.kubeconfig);
+        Self::new("revision beside a cluster", &mut serve)
+    }
+
+    fn serving(site: &Site, database: &str) -> Command {
         let mut serve = command();
         serve.current_dir(site.folder.path());
         serve.args([
@@ -254,10 +276,7 @@ impl Machines {
             "--database",
             database,
         ]);
-        Self {
-            source: "revision",
-            server: Server::start(&mut serve),
-        }
+        serve
     }
 
     pub(super) fn of_cluster(site: &Site, api: &Api) -> Self {
@@ -271,15 +290,16 @@ impl Machines {
             ])
             .arg(&api.kubeconfig)
             .args(["--flavour", site.flavour]);
-        Self {
-            source: "cluster",
-            server: Server::start(&mut serve),
-        }
+        Self::new("cluster", &mut serve)
+    }
+
+    fn ask_for(&self, path: &str, more: &str) -> (u16, String) {
+        get(&self.address, path, &format!("{}{more}", self.authorization))
     }
 
     fn get(&self, path: &str) -> Option<(Value, [Vec<String>; 2])> {
         let accept = "accept: application/vnd.coreos.ignition+json;version=3.3.0\r\n";
-        let (status, body) = self.server.get(path, accept);
+        let (status, body) = self.ask_for(path, accept);
         let config: Value = (status == 200).then(|| serde_json::from_str(&body).ok())??;
         let annotations = file(&config, "/etc/machine-config-daemon/node-annotations.json")?;
         let annotations: Value = serde_json::from_str(&annotations).ok()?;
@@ -287,11 +307,20 @@ impl Machines {
         Some((current, boot_labels(&config)))
     }
 
+    /// The name of the config that machines of a pool get, or what it says instead.
+    pub(super) fn config_of(&self, pool: &str) -> Value {
+        let path = format!("/config/{pool}");
+        match self.get(&path) {
+            Some((config, _)) => config,
+            None => json!(self.ask_for(&path, "").1),
+        }
+    }
+
     /// The config and the boot labels of the disk that a machine would get.
     pub(super) fn disk(&self, node: &str) -> (Value, [Vec<String>; 2]) {
         let path = format!("/node/{node}");
         patiently(
-            || format!("{node} is not served: {:?}", self.server.get(&path, "")),
+            || format!("{node} is not served: {:?}", self.ask_for(&path, "")),
             || self.get(&path),
         )
     }
@@ -312,7 +341,7 @@ impl Door for Machines {
         let mut take = |about: String, path: &str| {
             let answer = match self.get(path) {
                 Some((config, boot)) => json!({"config": config, "boot": boot}),
-                None => json!({"config": self.server.get(path, "").1}),
+                None => json!({"config": self.ask_for(path, "").1}),
             };
             said.insert(about, answer);
         };
@@ -567,15 +596,23 @@ pub(super) struct Up {
     pub(super) api: Api,
     /// Where its API of documents is.
     pub(super) documents: String,
+    /// Its Ignition server.
+    pub(super) machines: Machines,
+    mode: &'static str,
 }
 
 impl Up {
     /// Starts it, and waits until all machines are in their places. What it says that it saves is what `forecast` says.
     pub(super) fn start(site: &Site, kubectl: PathBuf) -> Self {
+        Self::start_in("labels", site, kubectl)
+    }
+
+    /// The same in a mode.
+    pub(super) fn start_in(mode: &'static str, site: &Site, kubectl: PathBuf) -> Self {
         let mut up: Command = command();
         let mut child = up
             .current_dir(site.folder.path())
-            .args(["up", "--speed", "300", "--plain", "-f"])
+            .args(["up", "--speed", "300", "--plain", "--mode", mode, "-f"])
             .arg(&site.path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -605,11 +642,23 @@ impl Up {
         let saved = format!("{} reboot", reboots("reboots_without") - reboots("reboots_with"));
         assert!(find("saved").starts_with(&saved), "{said:#?}");
         let word = |line: &str, number: usize| line.split_whitespace().nth(number).unwrap().to_owned();
+        let kubeconfig = PathBuf::from(word(find("get nodes,berths"), 2));
+        let mut token = command();
+        token
+            .args(["token", "create", "--any", "-o", "json", "--token-file"])
+            .arg(kubeconfig.with_file_name("tokens.json"));
+        let token = finish(&mut token, b"");
+        assert_eq!(token.exit, 0, "{token}");
+        let machines = Machines {
+            source: "cluster of up",
+            address: word(find("Ignition        http://"), 1).replace("http://", ""),
+            authorization: format!("authorization: Bearer {}\r\n", text(&token.json()["token"])),
+            _server: None,
+        };
         Self {
-            api: Api {
-                kubectl,
-                kubeconfig: word(find("get nodes,berths"), 2).into(),
-            },
+            api: Api { kubectl, kubeconfig },
+            machines,
+            mode,
             documents: word(find("relabel --server"), 3),
             child,
         }
@@ -633,16 +682,22 @@ impl Up {
 
 impl Door for Up {
     fn name(&self) -> String {
-        "up".to_owned()
+        format!("up --mode {}", self.mode)
     }
 
     fn settles(&self) -> bool {
         true
     }
 
-    fn ask(&mut self, _: &Site, live: &Value) -> Said {
+    fn ask(&mut self, site: &Site, live: &Value) -> Said {
         let mut said = done(live, &self.api.nodes());
         berths(&self.api, &mut said);
+        for (about, served) in self.machines.ask(site, live) {
+            let answer = said.entry(about).or_insert_with(|| json!({}));
+            for (field, value) in served.as_object().unwrap() {
+                answer[field] = value.clone();
+            }
+        }
         said
     }
 }
