@@ -15,7 +15,7 @@ pub const FORCE: &str = "berth.dev/force";
 pub const FORCED: &str = "berth.dev/forced";
 
 /// What on the host is not as its config says, where that does not degrade the node.
-pub const DRIFT: &str = "berth.dev/drift";
+pub const DRIFT: &str = annotation::DRIFT;
 
 /// All annotations that a daemon writes. Beside them it writes [`annotation::DESIRED_CONFIG`] where nobody has said it yet; nothing
 /// else of a Node is a daemon's.

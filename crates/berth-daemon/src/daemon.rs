@@ -18,8 +18,8 @@ use crate::{
     announce,
     decide::{Configs, Deed, Health, NodeView, Situation, decide},
     drift::{Drift, DriftPolicy, drift},
-    host::{Host, HostError},
-    host_config::{HostConfig, NodeConfig},
+    host::{Capabilities, Host, HostError},
+    host_config::{HostConfig, NodeConfig, system},
     item::Item,
     journal::{self, JournalError, ORIGINALS, STATE, Stage, State, Update},
     labels,
@@ -199,7 +199,7 @@ impl<H: Host> Daemon<H> {
 
     /// Everything that the config manages that runs: what somebody may change behind the daemon's back.
     pub fn managed(&self) -> Result<BTreeSet<Item>, HostError> {
-        let (config, _) = HostConfig::of(&self.state.current, &self.host.capabilities()?);
+        let (config, _) = HostConfig::of(&self.state.current, &self.capabilities()?);
         Ok(config.settings.into_keys().collect())
     }
 
@@ -296,12 +296,46 @@ impl<H: Host> Daemon<H> {
         Ok(())
     }
 
+    /// What the host can do, with what is remembered of it.
+    fn capabilities(&self) -> Result<Capabilities, HostError> {
+        Ok(Capabilities {
+            native_arguments: self.state.native_arguments.clone(),
+            ..self.host.capabilities()?
+        })
+    }
+
+    /// What the machine has not booted of a config, in words; `before` is what it was on the way from. What the host cannot
+    /// change is not asked of it.
+    fn not_booted(&self, config: &NodeConfig, before: &NodeConfig) -> Result<Vec<String>, HostError> {
+        let driver = self.host.capabilities()?.driver;
+        let of = |config: &NodeConfig| {
+            let mut system = system(&config.effective());
+            if !driver.changes_arguments() {
+                system.arguments.clear();
+            }
+            if !driver.changes_image() {
+                system.image = None;
+            }
+            system
+        };
+        let (wanted, mut before) = (of(config), of(before));
+        before
+            .arguments
+            .retain(|argument| !self.state.native_arguments.contains(argument));
+        if wanted.image.is_none() && wanted.arguments.is_empty() && before.arguments.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = wanted.arguments.iter().chain(&before.arguments).cloned().collect();
+        let booted = self.host.booted(&known)?;
+        Ok(booted.map_or_else(Vec::new, |booted| booted.lacks(&wanted, &before)))
+    }
+
     /// Forgets what was kept of things that no config manages any more. With an update under way it is needed.
     fn forget(&mut self) -> Result<(), HostError> {
         if self.state.update.is_some() {
             return Ok(());
         }
-        let (config, _) = HostConfig::of(&self.state.current, &self.host.capabilities()?);
+        let (config, _) = HostConfig::of(&self.state.current, &self.capabilities()?);
         journal::forget(&mut self.host, &config)
     }
 
@@ -396,9 +430,12 @@ impl<H: Host> Daemon<H> {
     }
 
     fn drifted(&self) -> Result<Vec<Drift>, HostError> {
-        let (config, _) = HostConfig::of(&self.state.current, &self.host.capabilities()?);
+        let (config, _) = HostConfig::of(&self.state.current, &self.capabilities()?);
         let observed = observe(&self.host, &[&config])?;
-        Ok(drift(&config, &observed))
+        let mut found = drift(&config, &observed);
+        let current = &self.state.current;
+        found.extend(self.not_booted(current, current)?.into_iter().map(Drift::of_boot));
+        Ok(found)
     }
 
     /// The request to write everything anew that was not met yet.

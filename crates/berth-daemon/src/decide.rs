@@ -62,6 +62,8 @@ pub struct Health {
     pub stopped: Vec<String>,
     /// Checks of the administrator's that fail, with what they say.
     pub failed: Vec<String>,
+    /// What the machine has not booted of what was staged for it.
+    pub not_booted: Vec<String>,
 }
 
 /// All that a decision is made from.
@@ -201,6 +203,13 @@ impl Situation<'_> {
         let Some(health) = self.health else {
             return Deed::Look;
         };
+        if !health.not_booted.is_empty() {
+            // Waiting does not help.
+            return Deed::GoBack(format!(
+                "the machine has not booted what was staged: {}",
+                health.not_booted.join("; ")
+            ));
+        }
         let troubles = self.troubles(health, since);
         if troubles.is_empty() {
             return Deed::Commit;
@@ -313,7 +322,12 @@ impl Situation<'_> {
     fn settled(&self, node: &NodeView) -> Decision {
         let drift: Vec<String> = self.drift.iter().map(ToString::to_string).collect();
         let drift = (!drift.is_empty()).then(|| drift.join("\n"));
-        match (drift, self.settings.drift) {
+        let policy = match self.settings.drift {
+            // What was booted is put right by a reboot alone.
+            DriftPolicy::Repair if self.drift.iter().all(|drift| drift.item.is_none()) => DriftPolicy::Report,
+            policy => policy,
+        };
+        match (drift, policy) {
             (None, _) => self.stay(node, DaemonState::Done, String::new()),
             (Some(drift), DriftPolicy::Report) => {
                 let mut decision = self.stay(node, DaemonState::Done, String::new());

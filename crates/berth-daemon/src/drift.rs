@@ -56,12 +56,23 @@ pub enum DriftPolicy {
 /// One thing that is not as the config says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drift {
-    /// The thing.
-    pub item: Item,
+    /// The thing; `None`: what the machine has booted.
+    pub item: Option<Item>,
     /// What is wrong, in the words of OpenShift's daemon where it has some.
     pub what: String,
     /// Some of what differs, with nothing in it that could be secret.
     pub diff: Option<String>,
+}
+
+impl Drift {
+    /// The machine has not booted what its config says.
+    pub(crate) fn of_boot(what: String) -> Self {
+        Self {
+            item: None,
+            what: format!("the machine has not booted what its config says: {what}"),
+            diff: None,
+        }
+    }
 }
 
 impl fmt::Display for Drift {
@@ -81,7 +92,7 @@ pub fn drift(config: &HostConfig, observed: &Observed) -> Vec<Drift> {
         let is = observed.settings.get(item);
         if !satisfied(item, is, Some(wanted), observed) {
             found.push(Drift {
-                item: item.clone(),
+                item: Some(item.clone()),
                 what: what(item, is, wanted),
                 diff: match item {
                     Item::Path(path) => diff(path, is, wanted),

@@ -107,6 +107,8 @@ pub struct Capabilities {
     pub key_fragments: bool,
     /// Its users and groups.
     pub accounts: Accounts,
+    /// Kernel arguments that it had before any config asked for them. The daemon remembers them; the host does not know.
+    pub native_arguments: BTreeSet<String>,
 }
 
 /// Whether a unit is enabled.
@@ -145,6 +147,8 @@ pub trait Host {
     fn password(&self, user: &str) -> Result<Option<String>, HostError>;
     /// What the host boots next. Of its kernel arguments only these are told: all others are the host's own.
     fn system(&self, arguments: &BTreeSet<String>) -> Result<System, HostError>;
+    /// What the host has booted, with those of these kernel arguments; `None`: it does not tell.
+    fn booted(&self, arguments: &BTreeSet<String>) -> Result<Option<System>, HostError>;
     /// What the host can do.
     fn capabilities(&self) -> Result<Capabilities, HostError>;
     /// What tells this boot from all others.

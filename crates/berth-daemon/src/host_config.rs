@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use self::accounts::{Account, Accounts};
 use crate::{
     host::{Capabilities, SystemDriver},
-    item::{Entry, FileEntry, Item, Owner, Setting, System},
+    item::{Entry, FileEntry, Item, Owner, Setting, System, arguments},
     journal::{ORIGINALS, STATE},
 };
 
@@ -139,7 +139,10 @@ impl HostConfig {
         let mut reader = Reader {
             host,
             made: Self {
-                system: system(&spec),
+                system: System {
+                    arguments: own(system(&spec).arguments, host),
+                    ..system(&spec)
+                },
                 ..Self::default()
             },
             obstacles: Vec::new(),
@@ -162,7 +165,14 @@ impl HostConfig {
     }
 }
 
-fn system(spec: &MachineConfigSpec) -> System {
+/// Arguments without those that the host has of its own, which no config adds or removes.
+fn own(mut arguments: Vec<String>, host: &Capabilities) -> Vec<String> {
+    arguments.retain(|argument| !host.native_arguments.contains(argument));
+    arguments
+}
+
+/// The operating system that a config asks for, whatever the host has of it.
+pub(crate) fn system(spec: &MachineConfigSpec) -> System {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let extensions: BTreeSet<String> = spec.extensions.iter().cloned().collect();
     System {
@@ -170,7 +180,7 @@ fn system(spec: &MachineConfigSpec) -> System {
         extensions_image: some(&spec.base_os_extensions_container_image).filter(|_| !extensions.is_empty()),
         extensions,
         kernel_type: some(&spec.kernel_type).filter(|kernel| kernel != "default"),
-        arguments: spec.kernel_arguments.clone(),
+        arguments: spec.kernel_arguments.iter().flat_map(|text| arguments(text)).collect(),
     }
 }
 

@@ -165,6 +165,32 @@ impl System {
             && self.kernel_type == wanted.kernel_type
             && self.arguments == wanted.arguments
     }
+
+    /// What a host that has booted this lacks of `wanted`, in words. Arguments of `before` are to be gone.
+    pub fn lacks(&self, wanted: &Self, before: &Self) -> Vec<String> {
+        let mut lacks = Vec::new();
+        if let (Some(booted), Some(image)) = (&self.image, &wanted.image)
+            && booted != image
+        {
+            lacks.push(format!("the image is {booted} and not {image}"));
+        }
+        let missing = wanted.arguments.iter().filter(|word| !self.arguments.contains(*word));
+        lacks.extend(missing.map(|word| format!("the kernel argument {word} is missing")));
+        let stale = |word: &&String| self.arguments.contains(*word) && !wanted.arguments.contains(*word);
+        let stale = before.arguments.iter().filter(stale);
+        lacks.extend(stale.map(|word| format!("the kernel argument {word} is still there")));
+        lacks
+    }
+}
+
+/// Kernel arguments of a text, taken apart as the kernel does it: at spaces that are not quoted.
+pub(crate) fn arguments(text: &str) -> Vec<String> {
+    let mut quoted = false;
+    let words = text.split(|c: char| {
+        quoted ^= c == '"';
+        c.is_ascii_whitespace() && !quoted
+    });
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 impl fmt::Display for System {

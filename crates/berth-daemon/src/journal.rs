@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     host::{Host, HostError},
-    host_config::{HostConfig, NodeConfig},
+    host_config::{HostConfig, NodeConfig, system},
     item::{Entry, FileEntry, Item, Setting},
     plan::Scope,
 };
@@ -55,6 +55,9 @@ pub struct State {
     /// The last request to write everything anew that was met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forced: Option<String>,
+    /// Kernel arguments of these configs that the host had before any config asked for them: no config removes them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub native_arguments: BTreeSet<String>,
 }
 
 /// An update under way.
@@ -154,7 +157,18 @@ impl State {
             given_up: None,
             drained: false,
             forced: None,
+            native_arguments: BTreeSet::new(),
         }
+    }
+
+    /// The host's own kernel arguments, as far as this config asks for them.
+    pub(crate) fn native_in(&self, config: &NodeConfig) -> BTreeSet<String> {
+        let asked = system(&config.spec).arguments;
+        self.native_arguments
+            .iter()
+            .filter(|word| asked.contains(word))
+            .cloned()
+            .collect()
     }
 
     /// Whether this config was given up here.

@@ -322,6 +322,8 @@ pub struct UpdatePlan {
     pub steps: Vec<Step>,
     /// How much was looked at.
     pub scope: Scope,
+    /// Kernel arguments that the host has of its own.
+    pub native_arguments: BTreeSet<String>,
 }
 
 impl UpdatePlan {
@@ -424,6 +426,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<UpdatePlan, Refused> {
         actions,
         steps,
         scope,
+        native_arguments: host.native_arguments.clone(),
     })
 }
 

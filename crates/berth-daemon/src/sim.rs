@@ -161,7 +161,9 @@ impl SimHost {
     #[must_use]
     pub fn started_again(mut self) -> Self {
         self.boot += 1;
-        self.running = self.next_boot.clone();
+        if !self.faults.boots_before {
+            self.running = self.next_boot.clone();
+        }
         self.stopped.clear();
         self.going_down = false;
         self.start_services();

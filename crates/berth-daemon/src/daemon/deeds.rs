@@ -1,14 +1,16 @@
 //! Deeds, carried out on the host and written down.
 
-use berth_pools::{Action, FORCE_FILE};
+use std::collections::BTreeSet;
+
+use berth_pools::{Action, FORCE_FILE, combine};
 use jiff::Timestamp;
 
 use super::{Daemon, GOING_DOWN, later};
 use crate::{
     apply::apply,
     decide::{Deed, Health, stage_after_writing},
-    host::{Host, HostError, Reboot},
-    host_config::{HostConfig, NodeConfig},
+    host::{Capabilities, Host, HostError, Reboot},
+    host_config::{HostConfig, NodeConfig, system},
     item::Item,
     journal::{GivenUp, Stage, State, Update},
     plan::{PlanInput, Scope, Step, UpdatePlan, goes, observe, plan, steps},
@@ -55,12 +57,25 @@ impl<H: Host> Daemon<H> {
         Ok(())
     }
 
+    /// Kernel arguments that the host has of its own. One that the running config asks for is that config's, unless it was there
+    /// before.
+    fn native_arguments(&self, wanted: &NodeConfig) -> Result<BTreeSet<String>, HostError> {
+        let (known, before) = (&self.state.native_arguments, system(&self.state.current.spec));
+        let asked = system(&wanted.spec).arguments.into_iter().chain(known.iter().cloned());
+        let mut has = self.host.system(&asked.collect())?.arguments;
+        has.retain(|argument| known.contains(argument) || !before.arguments.contains(argument));
+        Ok(has.into_iter().collect())
+    }
+
     fn make_plan(&mut self, wanted: &NodeConfig, force: bool) -> Result<(), HostError> {
-        let host = self.host.capabilities()?;
+        let host = Capabilities {
+            native_arguments: self.native_arguments(wanted)?,
+            ..self.host.capabilities()?
+        };
         let running = &self.state.current;
         let both = [running, wanted].map(|config| HostConfig::of(config, &host).0);
         let observed = observe(&self.host, &both.each_ref())?;
-        let made = plan(&PlanInput {
+        let mut made = plan(&PlanInput {
             running,
             wanted,
             host: &host,
@@ -72,6 +87,12 @@ impl<H: Host> Daemon<H> {
                 (false, false) => Scope::Changed,
             },
         });
+        if force
+            && let Ok(plan) = &mut made
+            && !self.not_booted(wanted, running)?.is_empty()
+        {
+            plan.actions = combine(plan.actions.iter().cloned().chain([Action::Reboot]));
+        }
         if self.failed_with.as_ref().is_some_and(|failed| *failed != wanted.name) {
             // That was another one.
             self.succeed();
@@ -87,7 +108,7 @@ impl<H: Host> Daemon<H> {
     fn begin(&mut self, plan: &UpdatePlan, drained: bool, force: Option<String>) -> Result<(), HostError> {
         // What is kept of a thing from now on must be of now.
         self.forget()?;
-        let host = self.host.capabilities()?;
+        let host = self.capabilities()?;
         let (before, _) = HostConfig::of(&self.state.current, &host);
         let (wanted, _) = HostConfig::of(&plan.to, &host);
         let mut serving = self.host.serving()?;
@@ -110,6 +131,7 @@ impl<H: Host> Daemon<H> {
                 force,
             }),
             drained: self.state.drained || drained,
+            native_arguments: plan.native_arguments.clone(),
             ..self.state.clone()
         };
         self.record(state)?;
@@ -138,7 +160,7 @@ impl<H: Host> Daemon<H> {
     }
 
     fn converge(&mut self, update: &Update) -> Result<(), HostError> {
-        let host = self.host.capabilities()?;
+        let host = self.capabilities()?;
         let (old, _) = HostConfig::of(&self.state.current, &host);
         let (new, _) = HostConfig::of(&update.to, &host);
         let (before, wanted) = match update.back {
@@ -211,6 +233,7 @@ impl<H: Host> Daemon<H> {
         self.met(update.force)?;
         let mut state = State {
             update: None,
+            native_arguments: self.state.native_in(&self.state.current),
             ..self.state.clone()
         };
         if !update.unnoticed {
@@ -252,9 +275,22 @@ impl<H: Host> Daemon<H> {
         Ok(())
     }
 
+    /// What the machine has not booted of what was staged for it.
+    fn booted_something_else(&self) -> Vec<String> {
+        let current = &self.state.current;
+        let to = self.state.update.as_ref().map(|update| &update.to);
+        let staged = to.filter(|to| system(&to.effective()) != system(&current.effective()));
+        // A host that does not say what it has booted is judged by everything else.
+        let found = staged.map(|to| self.not_booted(to, current).unwrap_or_default());
+        found.unwrap_or_default()
+    }
+
     fn look(&self) -> Health {
         let before = self.state.update.as_ref().map(|update| &update.serving);
-        let mut health = Health::default();
+        let mut health = Health {
+            not_booted: self.booted_something_else(),
+            ..Health::default()
+        };
         match self.host.serving() {
             Ok(serving) => {
                 let stopped = before.into_iter().flatten().filter(|unit| !serving.contains(*unit));
@@ -277,6 +313,7 @@ impl<H: Host> Daemon<H> {
         let text = format!("The node runs {}", update.to.name);
         self.met(update.force)?;
         self.record(State {
+            native_arguments: self.state.native_in(&update.to),
             current: update.to,
             update: None,
             given_up: None,
@@ -310,7 +347,7 @@ impl<H: Host> Daemon<H> {
     }
 
     fn repair(&mut self) -> Result<(), HostError> {
-        let (config, _) = HostConfig::of(&self.state.current, &self.host.capabilities()?);
+        let (config, _) = HostConfig::of(&self.state.current, &self.capabilities()?);
         let observed = observe(&self.host, &[&config])?;
         let steps = steps(&config, &config, &observed, Scope::Everything);
         apply(&mut self.host, &steps)?;

@@ -9,7 +9,7 @@ use super::{
     commands::{IMAGES, SHORT},
     grub::{first_entry, fragment},
 };
-use crate::item::{Entry, FileEntry, System};
+use crate::item::{Entry, FileEntry, System, arguments};
 
 const OSTREE_BOOTED: &str = "/run/ostree-booted";
 const GRUB_CONFIG: &str = "/boot/grub/grub.cfg";
@@ -17,6 +17,19 @@ const GRUB_FRAGMENT: &str = "/etc/default/grub.d/90-berth.cfg";
 
 /// The way in which rpm-ostree names an image of a registry.
 const REGISTRY: &str = "ostree-unverified-registry:";
+
+/// The name of an image as configs have it.
+fn image_of_registry(image: &str) -> String {
+    let name = image.split_once(':').filter(|(kind, _)| kind.starts_with("ostree-"));
+    name.map_or(image, |(_, name)| name).to_owned()
+}
+
+/// Those of the kernel arguments in a text that are asked for.
+fn of(text: &str, known: &BTreeSet<String>) -> Vec<String> {
+    let mut words = arguments(text);
+    words.retain(|word| known.contains(word));
+    words
+}
 
 impl RootHost {
     /// What this host has.
@@ -39,17 +52,13 @@ impl RootHost {
         let driver = self.driver();
         let mut system = System::default();
         let words = match driver {
-            SystemDriver::None => String::new(),
             // Nothing is asked of programs that no config is about.
             _ if known.is_empty() && !driver.changes_image() => String::new(),
             SystemDriver::RpmOstree => {
                 let status = self.json(&["rpm-ostree", "status", "--json"])?;
                 // The first is what is booted next.
                 let image = status.pointer("/deployments/0/container-image-reference");
-                system.image = image.and_then(Value::as_str).map(|image| {
-                    let name = image.split_once(':').filter(|(kind, _)| kind.starts_with("ostree-"));
-                    name.map_or(image, |(_, name)| name).to_owned()
-                });
+                system.image = image.and_then(Value::as_str).map(image_of_registry);
                 self.commands.run(&["rpm-ostree", "kargs"], SHORT)?
             }
             SystemDriver::Bootc => {
@@ -58,8 +67,10 @@ impl RootHost {
                     .iter()
                     .find_map(|which| status.pointer(&format!("/status/{which}/image/image/image")));
                 system.image = image.and_then(Value::as_str).map(str::to_owned);
-                String::new()
+                self.command_line()?.unwrap_or_default()
             }
+            // What cannot change is booted again.
+            SystemDriver::None => self.command_line()?.unwrap_or_default(),
             SystemDriver::Grubby => {
                 let info = self.commands.run(&["grubby", "--info=DEFAULT"], SHORT)?;
                 let line = info.lines().find_map(|line| line.strip_prefix("args="));
@@ -71,9 +82,43 @@ impl RootHost {
                 .map(|entry| entry.arguments.join(" "))
                 .unwrap_or_default(),
         };
-        let words = words.split_whitespace().filter(|word| known.contains(*word));
-        system.arguments = words.map(str::to_owned).collect();
+        system.arguments = of(&words, known);
         Ok(system)
+    }
+
+    /// What the kernel was started with.
+    fn command_line(&self) -> Result<Option<String>, HostError> {
+        self.text("/proc/cmdline")
+    }
+
+    pub(super) fn last_boot(&self, known: &BTreeSet<String>) -> Result<Option<System>, HostError> {
+        let Some(words) = self.command_line()? else {
+            return Ok(None);
+        };
+        let image = match self.driver() {
+            SystemDriver::RpmOstree => {
+                let status = self.json(&["rpm-ostree", "status", "--json"])?;
+                let mut deployments = status
+                    .get("deployments")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten();
+                let booted = deployments.find(|deployment| deployment.get("booted") == Some(&Value::Bool(true)));
+                let image = booted.and_then(|booted| booted.get("container-image-reference")?.as_str());
+                image.map(image_of_registry)
+            }
+            SystemDriver::Bootc => {
+                let status = self.json(&["bootc", "status", "--json"])?;
+                let image = status.pointer("/status/booted/image/image/image");
+                image.and_then(Value::as_str).map(str::to_owned)
+            }
+            SystemDriver::GrubFolder | SystemDriver::Grubby | SystemDriver::None => None,
+        };
+        Ok(Some(System {
+            image,
+            arguments: of(&words, known),
+            ..System::default()
+        }))
     }
 
     fn json(&self, command: &[&str]) -> Result<Value, HostError> {

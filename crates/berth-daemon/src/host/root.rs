@@ -258,6 +258,10 @@ impl Host for RootHost {
         self.next_boot(arguments)
     }
 
+    fn booted(&self, arguments: &BTreeSet<String>) -> Result<Option<System>, HostError> {
+        self.last_boot(arguments)
+    }
+
     fn capabilities(&self) -> Result<Capabilities, HostError> {
         let text = |path: &str| self.text(path).map(Option::unwrap_or_default);
         let kexec = self.exists("/usr/sbin/kexec") || self.exists("/sbin/kexec");
@@ -267,6 +271,7 @@ impl Host for RootHost {
             fips: text("/proc/sys/crypto/fips_enabled")?.trim() == "1",
             key_fragments: self.exists("/usr/libexec/ssh-key-dir"),
             accounts: Accounts::parse(&text("/etc/passwd")?, &text("/etc/group")?),
+            native_arguments: BTreeSet::new(),
         })
     }
 

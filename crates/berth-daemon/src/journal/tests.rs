@@ -33,6 +33,7 @@ fn state() -> State {
         }),
         drained: true,
         forced: Some("then".to_owned()),
+        native_arguments: ["quiet".to_owned()].into(),
     }
 }
 

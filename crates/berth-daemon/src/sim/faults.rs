@@ -13,6 +13,8 @@ pub struct Faults {
     pub read_only: bool,
     /// Bytes that there is room for.
     pub room: Option<usize>,
+    /// The boot loader starts what ran before, whatever is staged.
+    pub boots_before: bool,
     /// Units that do not end when they are told to.
     pub hanging: BTreeSet<String>,
 }

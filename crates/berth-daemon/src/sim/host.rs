@@ -61,6 +61,13 @@ impl Host for SimHost {
         Ok(system)
     }
 
+    fn booted(&self, arguments: &BTreeSet<String>) -> Result<Option<System>, HostError> {
+        self.alive()?;
+        let mut system = self.running.clone();
+        system.arguments.retain(|argument| arguments.contains(argument));
+        Ok(Some(system))
+    }
+
     fn capabilities(&self) -> Result<Capabilities, HostError> {
         self.alive()?;
         Ok(self.capabilities.clone())

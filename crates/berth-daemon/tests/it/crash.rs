@@ -117,7 +117,7 @@ fn settled(world: &World, name: &str, spec: &MachineConfigSpec) {
         "{:?}",
         world.text(annotation::REASON)
     );
-    assert_eq!(world.host.running().arguments, spec.kernel_arguments);
+    assert_eq!(world.host.running().arguments, World::arguments(spec));
     // Nothing is kept of what nobody manages any more.
     let kept = read_originals(&world.host).expect("a host that works");
     let managed = World::made(name, spec).settings;

@@ -1,7 +1,7 @@
 //! What happens to nodes: things get lost, break and change in the middle.
 
 use berth_daemon::{
-    Capabilities, DriftPolicy, Item, Setting, SystemDriver, announce,
+    Capabilities, DriftPolicy, Item, Setting, System, SystemDriver, announce,
     sim::{Faults, SimHost},
 };
 use berth_pools::{FORCE_FILE, MachineConfigSpec, annotation};
@@ -490,4 +490,114 @@ fn a_full_disk_is_noticed_before_anything_changes_and_leaves_nothing_behind() {
     world.want(C, MachineConfigSpec::default());
     world.run();
     is_at(&world, C);
+}
+
+fn arguments(words: &[&str]) -> MachineConfigSpec {
+    MachineConfigSpec {
+        kernel_arguments: words.iter().map(|&word| word.to_owned()).collect(),
+        ..MachineConfigSpec::default()
+    }
+}
+
+#[test]
+fn kernel_arguments_of_the_installer_stay_whatever_configs_ask_for() {
+    // `quiet` is the installer's, `nosmt` is the config's.
+    let mut world = World::running(A, arguments(&["nosmt", "quiet"]));
+    assert_eq!(world.host.running().arguments, ["root=/dev/vda1", "quiet", "nosmt"]);
+    let boots = world.host.boots();
+    for (name, wanted, expected, restarts) in [
+        (
+            B,
+            &["hugepages=8 quiet"][..],
+            &["root=/dev/vda1", "quiet", "hugepages=8"][..],
+            1,
+        ),
+        (C, &[], &["root=/dev/vda1", "quiet"], 2),
+    ] {
+        world.want(name, arguments(wanted));
+        assert_eq!(world.run(), Ended::Settled);
+        is_at(&world, name);
+        assert_eq!(world.host.running().arguments, expected);
+        assert_eq!(world.host.boots() - boots, restarts);
+        assert_eq!(world.text(announce::DRIFT), "");
+    }
+    // A config takes nothing over again that it let go of before.
+    world.want(A, arguments(&["quiet"]));
+    world.run();
+    world.want(C, arguments(&[]));
+    world.run();
+    is_at(&world, C);
+    assert_eq!(world.host.running().arguments, ["root=/dev/vda1", "quiet"]);
+}
+
+#[test]
+fn a_machine_that_boots_something_else_goes_back_at_once() {
+    for (from, to, why) in [
+        (vec![], vec!["nosmt"], "the kernel argument nosmt is missing"),
+        (vec!["nosmt"], vec![], "the kernel argument nosmt is still there"),
+    ] {
+        let mut world = World::running(A, arguments(&from));
+        let began = world.now;
+        world.host.set_faults(Faults {
+            boots_before: true,
+            ..Faults::default()
+        });
+        world.want(B, arguments(&to));
+        assert_eq!(world.run(), Ended::Settled);
+        assert_eq!(world.text(annotation::CURRENT_CONFIG), A);
+        assert_eq!(world.text(annotation::GIVEN_UP), B);
+        assert_eq!(
+            world.text(annotation::REASON),
+            format!("{B} was given up: the machine has not booted what was staged: {why}. The node is back at {A}")
+        );
+        assert!(
+            world.now.duration_since(began) < jiff::SignedDuration::from_mins(1),
+            "waiting does not help"
+        );
+        assert_eq!(world.host.running().arguments, World::arguments(&arguments(&from)));
+        assert!(!world.text(annotation::DESIRED_DRAIN).starts_with("drain-"));
+    }
+    // So does one with another image.
+    let image = |name: &str| MachineConfigSpec {
+        os_image_url: format!("registry.example/os:{name}"),
+        ..MachineConfigSpec::default()
+    };
+    let mut world = World::running(A, image("1"));
+    world.host.set_faults(Faults {
+        boots_before: true,
+        ..Faults::default()
+    });
+    world.want(B, image("2"));
+    world.run();
+    assert_eq!(world.text(annotation::CURRENT_CONFIG), A);
+    let reason = world.text(annotation::REASON);
+    assert!(
+        reason.contains("the image is registry.example/os:1 and not registry.example/os:2"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_machine_that_somebody_boots_otherwise_is_drift_and_force_puts_it_right() {
+    for policy in [DriftPolicy::Report, DriftPolicy::Repair, DriftPolicy::Degrade] {
+        let mut world = World::running(A, arguments(&["nosmt"]));
+        world.settings.drift = policy;
+        let staged = world.host.running().clone();
+        // Somebody chooses an older entry at the console.
+        world.host.boot_with(System::default());
+        assert_eq!(world.run(), Ended::Settled);
+        let said = match policy {
+            DriftPolicy::Degrade => world.text(annotation::REASON),
+            DriftPolicy::Report | DriftPolicy::Repair => world.text(announce::DRIFT),
+        };
+        assert_eq!(
+            said,
+            "the machine has not booted what its config says: the kernel argument nosmt is missing"
+        );
+        world.annotate(announce::FORCE, "now");
+        assert_eq!(world.run(), Ended::Settled);
+        is_at(&world, A);
+        assert_eq!(world.text(announce::DRIFT), "");
+        assert_eq!(world.host.running().arguments, [staged.arguments[2].clone()]);
+    }
 }

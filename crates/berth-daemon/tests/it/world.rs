@@ -7,7 +7,7 @@ use std::{
 
 use berth_daemon::{
     Capabilities, Daemon, Entry, FileEntry, Host as _, HostConfig, HostError, Item, News, NodeConfig, Owner, Setting,
-    Settings, State, SystemDriver, Turn,
+    Settings, State, System, SystemDriver, Turn,
     daemon::Note,
     decide::{Configs, NodeView},
     host_config::Accounts,
@@ -19,6 +19,9 @@ use serde_json::{Value, json};
 
 pub(crate) const SHIPPED_UNIT: &str = "chronyd.service";
 pub(crate) const OWN_UNIT: &str = "agent.service";
+
+/// Kernel arguments that the installer gave the host. Configs may ask for the last one too.
+pub(crate) const NATIVE: [&str; 2] = ["root=/dev/vda1", "quiet"];
 
 /// A host as a distribution ships it.
 pub(crate) fn host() -> SimHost {
@@ -38,6 +41,10 @@ pub(crate) fn host() -> SimHost {
     }
     let target = "../usr/share/zoneinfo/UTC".to_owned();
     host.ship(path_item("/etc/localtime"), Setting::Entry(Entry::Link { target }));
+    host.boot_with(System {
+        arguments: NATIVE.map(str::to_owned).to_vec(),
+        ..System::default()
+    });
     host.ship(Item::Unit(SHIPPED_UNIT.to_owned()), Setting::Enabled(true));
     host.ship(Item::Password("core".to_owned()), Setting::Hash("!".to_owned()));
     host
@@ -286,6 +293,13 @@ impl World {
         let mut contents = host().contents();
         contents.extend(Self::made(name, spec).settings);
         plain(contents)
+    }
+
+    /// The kernel arguments of a host that runs this config.
+    pub(crate) fn arguments(spec: &MachineConfigSpec) -> Vec<String> {
+        let native = NATIVE.map(str::to_owned);
+        let asked = spec.kernel_arguments.iter().filter(|word| !native.contains(word));
+        native.iter().chain(asked).cloned().collect()
     }
 
     /// What the host has. A unit that is disabled is as good as one that is not there.

@@ -29,6 +29,8 @@ pub mod annotation {
     pub const LAST_APPLIED_DRAIN: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
     /// Berth's own: the config that the node ran, was not healthy with, and went back from.
     pub const GIVEN_UP: &str = "berth.dev/given-up";
+    /// Berth's own: what on the host is not as its config says, where that does not degrade the node.
+    pub const DRIFT: &str = "berth.dev/drift";
 }
 
 /// The zone of a node; nodes of one zone move together.

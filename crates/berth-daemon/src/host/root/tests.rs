@@ -1,5 +1,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
+use serde_json::json;
+
 use super::*;
 
 /// A host below a folder, whose programs are scripts that write down what they were asked.
@@ -176,4 +178,44 @@ fn what_a_host_boots_next_is_read_from_what_it_has() {
     );
     let known = ["nosmt", "hugepages=8"].map(str::to_owned).into();
     assert_eq!(host.system(&known).unwrap().arguments, ["nosmt"]);
+}
+
+#[test]
+fn what_a_host_has_booted_is_what_its_kernel_was_started_with() {
+    let (folder, host) = host();
+    let known = ["nosmt", "dyndbg=\"file a +p\""].map(str::to_owned).into();
+    assert_eq!(host.booted(&known).unwrap(), None, "it does not tell");
+    fs::create_dir(folder.path().join("proc")).unwrap();
+    let line = "BOOT_IMAGE=/vmlinuz root=/dev/vda nosmt dyndbg=\"file a +p\" quiet\n";
+    fs::write(folder.path().join("proc/cmdline"), line).unwrap();
+    let booted = host.booted(&known).unwrap().unwrap();
+    assert_eq!(booted.arguments, ["nosmt", "dyndbg=\"file a +p\""]);
+    // What nobody can change is booted again.
+    assert_eq!(host.system(&known).unwrap().arguments, booted.arguments);
+}
+
+#[test]
+fn the_image_that_was_booted_is_not_the_one_that_is_staged() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in ["run", "usr/bin", "proc"] {
+        fs::create_dir_all(folder.path().join(path)).unwrap();
+    }
+    for path in ["run/ostree-booted", "usr/bin/rpm-ostree", "proc/cmdline"] {
+        fs::write(folder.path().join(path), "").unwrap();
+    }
+    let script = folder.path().join("on-host");
+    let status = json!({"deployments": [
+        {"booted": false, "container-image-reference": "ostree-unverified-registry:registry.example/os:2"},
+        {"booted": true, "container-image-reference": "ostree-unverified-registry:registry.example/os:1"},
+    ]});
+    fs::write(
+        &script,
+        format!("case \"$*\" in *status*) echo '{status}';; *) echo nosmt;; esac\n"),
+    )
+    .unwrap();
+    let host = RootHost::new(folder.path(), vec!["/bin/sh".into(), script.into()]);
+    let image = |system: System| system.image.unwrap();
+    assert_eq!(image(host.system(&BTreeSet::new()).unwrap()), "registry.example/os:2");
+    let booted = host.booted(&BTreeSet::new()).unwrap().unwrap();
+    assert_eq!(image(booted), "registry.example/os:1");
 }
