@@ -43,3 +43,4 @@ pub use hooks::{
 pub use kubelet::{Flag, FlagLabel, KubeletCommand, NotKubelet, Opaque};
 pub use labels_file::{LABELS_PATH, LabelsFile};
 pub use unit_file::{Assignment, Item, ItemKind, UnitFile};
+pub use words::quote_argument;

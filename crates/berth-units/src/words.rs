@@ -195,7 +195,7 @@ fn one_char(code: u32, length: usize) -> Option<(Vec<u8>, usize)> {
 }
 
 /// Writes an argument for a command line in a unit, so that systemd splits and expands it to exactly `argument`.
-pub(crate) fn quote_argument(argument: &str, variables_are_expanded: bool) -> String {
+pub fn quote_argument(argument: &str, variables_are_expanded: bool) -> String {
     let mut text = String::with_capacity(argument.len());
     let mut quotes = argument.is_empty() || argument == ";";
     for c in argument.chars() {

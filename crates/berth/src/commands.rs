@@ -88,7 +88,7 @@ pub(crate) fn run(
         Command::Uninstall(args) => install::uninstall(&args, printer),
         Command::Doctor(args) => doctor::run(&args, clock, printer),
         Command::Controller(args) => controller::run(&args, clock),
-        Command::Daemon(args) => daemon::run(&args, clock),
+        Command::Daemon(args) => daemon::run(&args, clock, printer),
         Command::Status(args) => status::run(&args, printer),
         Command::Node(args) => node::run(&args, clock, printer),
         Command::Completion(args) => completion::run(&args, printer),

@@ -41,6 +41,7 @@ impl DriftName {
 Examples:
   berth daemon --node-name worker-1 --kubeconfig /etc/berth/kubeconfig
   berth daemon --root /host --drift repair
+  berth daemon --kubeconfig /etc/berth/kubeconfig --print-unit > /etc/systemd/system/berth-daemon.service
   berth daemon --health-deadline 5m --probe 'curl -fs localhost:8080/healthz'")]
 pub(crate) struct DaemonArgs {
     /// Name of the Node; without it the name of the host
@@ -77,6 +78,10 @@ pub(crate) struct DaemonArgs {
     /// How much is logged
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     pub(crate) log_level: LogLevel,
+
+    /// Print a systemd unit that runs this command with these arguments, and end
+    #[arg(long)]
+    pub(crate) print_unit: bool,
 
     /// Run this program of the host in its root, and nothing else
     #[arg(last = true, hide = true, value_name = "COMMAND")]

@@ -1,5 +1,7 @@
 //! `berth daemon`: the node daemon.
 
+mod unit;
+
 use std::{
     ffi::{OsStr, OsString},
     io,
@@ -19,6 +21,7 @@ use crate::{
     cluster::connect,
     exit::Exit,
     failure::Failure,
+    output::Printer,
 };
 
 /// This program, wherever it is: in a container the host does not have it.
@@ -34,7 +37,15 @@ const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 const THREADS: usize = 1;
 
 /// Runs the command.
-pub(crate) fn run(args: &DaemonArgs, clock: &Clock) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &DaemonArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+    if args.print_unit {
+        let program = std::env::current_exe().map_err(|source| Failure::ReadFile {
+            path: PathBuf::from(SELF),
+            source,
+        })?;
+        printer.data(&unit::unit(&program, args))?;
+        return Ok(Exit::Done);
+    }
     if let Some((program, arguments)) = args.command.split_first() {
         let error = run_in(&args.root, program, arguments);
         return Err(Failure::Argument {

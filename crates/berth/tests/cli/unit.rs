@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::run::{Folder, with_stdin};
+use crate::run::{Folder, berth, with_stdin};
 
 /// A unit, the argument list that runs with the drop-in, and the labels that the kubelet registers with then.
 struct Shape {
@@ -364,4 +364,54 @@ fn systemd_accepts_every_drop_in() {
             assert_ne!(verify(), before, "a drop-in that is wrong is noticed");
         }
     }
+}
+
+#[test]
+fn systemd_accepts_the_unit_of_the_node_daemon() {
+    let folder = Folder::new();
+    let outcome = berth([
+        "daemon",
+        "--node-name",
+        "worker-1",
+        "--kubeconfig",
+        "/etc/berth/kube config",
+        "--drift",
+        "repair",
+        "--health-deadline",
+        "5m",
+        "--probe",
+        "test \"$(cat /a%b)\" = 'c'",
+        "--kexec",
+        "--print-unit",
+    ]);
+    assert_eq!(outcome.exit, 0, "{outcome}");
+    let exec = outcome
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("ExecStart="))
+        .unwrap();
+    let (program, arguments) = exec.split_once(" daemon ").unwrap();
+    assert!(Path::new(program).is_absolute(), "{program}");
+    assert_eq!(
+        arguments,
+        "--node-name worker-1 --kubeconfig \"/etc/berth/kube config\" --drift repair --health-deadline 5m \
+         --probe \"test \\\"$$(cat /a%%b)\\\" = 'c'\" --kexec"
+    );
+    let analyze = Path::new("/usr/bin/systemd-analyze");
+    if !analyze.exists() {
+        let required = std::env::var_os("BERTH_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+        assert!(!required, "{} is missing", analyze.display());
+        return;
+    }
+    let verify = |text: &str| {
+        folder.write("berth-daemon.service", text);
+        let output = Command::new(analyze)
+            .args(["verify", "--man=no", "--recursive-errors=no"])
+            .arg(folder.path().join("berth-daemon.service"))
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert_eq!(verify(&outcome.stdout), "");
+    assert_ne!(verify(&outcome.stdout.replace("KillMode=mixed", "KillMode=maybe")), "");
 }
