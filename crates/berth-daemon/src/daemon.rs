@@ -11,7 +11,6 @@ use std::{
 };
 
 use berth_pools::{DisruptionPolicy, FORCE_FILE};
-use berth_units::LABELS_PATH;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
@@ -275,10 +274,12 @@ impl<H: Host> Daemon<H> {
         let Some(labels) = labels.filter(|labels| self.labels.as_ref() != Some(*labels)) else {
             return Ok(());
         };
-        if self.state.update.is_some() || self.managed()?.contains(&Item::Path(LABELS_PATH.to_owned())) {
+        if self.state.update.is_some() {
             return Ok(());
         }
-        match labels::follow(&mut self.host, labels) {
+        let managed = self.managed()?;
+        let is_managed = |path: &str| managed.contains(&Item::Path(path.to_owned()));
+        match labels::follow(&mut self.host, labels, is_managed) {
             Ok(changed) => {
                 self.labels = Some(labels.clone());
                 if changed {
@@ -434,7 +435,8 @@ impl<H: Host> Daemon<H> {
         let observed = observe(&self.host, &[&config])?;
         let mut found = drift(&config, &observed);
         let current = &self.state.current;
-        found.extend(self.not_booted(current, current)?.into_iter().map(Drift::of_boot));
+        let not_booted = self.not_booted(current, current)?;
+        found.extend(not_booted.iter().map(|what| Drift::of_boot(what)));
         Ok(found)
     }
 

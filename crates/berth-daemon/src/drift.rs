@@ -66,7 +66,7 @@ pub struct Drift {
 
 impl Drift {
     /// The machine has not booted what its config says.
-    pub(crate) fn of_boot(what: String) -> Self {
+    pub(crate) fn of_boot(what: &str) -> Self {
         Self {
             item: None,
             what: format!("the machine has not booted what its config says: {what}"),

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use berth_labels::LabelSet;
 use berth_units::{
-    DEFAULT_KUBELET_PATH, EXTRA_ARGS_VARIABLE, EffectiveUnit, ExecCommand, KUBELET_ENV_PATH, KUBELET_ENV_VARIABLE,
-    LabelChange, LabelsFile, LoadState, MergedFile, Setting, merge_default_kubelet, merge_kubelet_env,
+    DEFAULT_KUBELET_PATH, EXTRA_ARGS_VARIABLE, EffectiveUnit, ExecCommand, KUBELET_ENV_PATH, KUBELET_ENV_STATE_PATH,
+    KUBELET_ENV_VARIABLE, LabelChange, LabelsFile, LoadState, MergedFile, Setting, merge_default_kubelet,
+    merge_kubelet_env,
 };
 
 use crate::{
@@ -17,8 +18,8 @@ use crate::{
 /// kubeadm's environment file on Red Hat systems.
 const SYSCONFIG_KUBELET_PATH: &str = "/etc/sysconfig/kubelet";
 
-/// Where a run keeps what it put into a file, so that a later one can take it out again.
-const STATE_DIRECTORY: &str = "/var/lib/berth";
+/// Where a run keeps what it put into kubeadm's file, so that a later one can take it out again.
+const DEFAULT_KUBELET_STATE_PATH: &str = "/var/lib/berth/default-kubelet.labels";
 
 /// Which file is merged.
 #[derive(Debug, Clone, Copy)]
@@ -46,11 +47,11 @@ pub(crate) fn run(root: &Root, hook: Hook<'_>) -> ExitCode {
 
 fn merge(root: &Root, node: &Node, hook: Hook<'_>) -> Result<(), String> {
     let (path, variable, state) = match hook {
-        Hook::KubeletEnv => (KUBELET_ENV_PATH, KUBELET_ENV_VARIABLE, "kubelet-env"),
+        Hook::KubeletEnv => (KUBELET_ENV_PATH, KUBELET_ENV_VARIABLE, KUBELET_ENV_STATE_PATH),
         Hook::DefaultKubelet { path } => (
             path.unwrap_or_else(|| default_path(&node.unit)),
             EXTRA_ARGS_VARIABLE,
-            "default-kubelet",
+            DEFAULT_KUBELET_STATE_PATH,
         ),
     };
     node.must_be_known()
@@ -59,9 +60,8 @@ fn merge(root: &Root, node: &Node, hook: Hook<'_>) -> Result<(), String> {
     let cannot = |error: std::io::Error| format!("{path}: cannot be read or written: {error}");
     let existing = root.read_optional(path).map_err(cannot)?.unwrap_or_default();
 
-    let state = format!("{STATE_DIRECTORY}/{state}.labels");
     let mut problems = Vec::new();
-    let previous = labels_file(root, &state, &mut problems)?.unwrap_or_default();
+    let previous = labels_file(root, state, &mut problems)?.unwrap_or_default();
     let change = LabelChange {
         labels: &node.labels,
         previous: &previous,
@@ -83,11 +83,11 @@ fn merge(root: &Root, node: &Node, hook: Hook<'_>) -> Result<(), String> {
     // A crash between the two files must not leave a label that no later run knows as ours.
     let mut either = previous.clone();
     either.extend(put.iter().map(|(key, value)| (key.clone(), value.clone())));
-    remember(root, &state, &previous, &either)?;
+    remember(root, state, &previous, &either)?;
     if merged.changed {
         root.write(path, &merged.text).map_err(cannot)?;
     }
-    remember(root, &state, &either, &put)?;
+    remember(root, state, &either, &put)?;
     report(path, &merged);
     Ok(())
 }

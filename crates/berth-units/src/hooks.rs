@@ -19,6 +19,9 @@ pub const KUBELET_ENV_PATH: &str = "/etc/kubernetes/kubelet-env";
 /// The variable that OpenShift's kubelet unit puts behind its own labels.
 pub const KUBELET_ENV_VARIABLE: &str = "CUSTOM_KUBELET_LABELS";
 
+/// Where it is kept which labels were put into OpenShift's file, so that they can be taken out again.
+pub const KUBELET_ENV_STATE_PATH: &str = "/var/lib/berth/kubelet-env.labels";
+
 /// kubeadm's environment file for the kubelet on Debian; on Red Hat systems it is `/etc/sysconfig/kubelet`.
 pub const DEFAULT_KUBELET_PATH: &str = "/etc/default/kubelet";
 

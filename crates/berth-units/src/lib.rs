@@ -37,8 +37,8 @@ pub use effective::{
 pub use environment::{Argument, EnvEntry, EnvFile, Environment, Lookup, Variable};
 pub use exec::{ExecCommand, ExecLine, ExecProblem};
 pub use hooks::{
-    DEFAULT_KUBELET_PATH, EXTRA_ARGS_VARIABLE, HookError, KUBELET_ENV_PATH, KUBELET_ENV_VARIABLE, LabelChange,
-    MergedArgv, MergedFile, merge_argv, merge_default_kubelet, merge_kubelet_env,
+    DEFAULT_KUBELET_PATH, EXTRA_ARGS_VARIABLE, HookError, KUBELET_ENV_PATH, KUBELET_ENV_STATE_PATH,
+    KUBELET_ENV_VARIABLE, LabelChange, MergedArgv, MergedFile, merge_argv, merge_default_kubelet, merge_kubelet_env,
 };
 pub use kubelet::{Flag, FlagLabel, KubeletCommand, NotKubelet, Opaque};
 pub use labels_file::{LABELS_PATH, LabelsFile};

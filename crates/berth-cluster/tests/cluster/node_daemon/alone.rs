@@ -316,9 +316,12 @@ async fn boot_labels_follow_the_node(cluster: &mut Cluster) {
     fs::create_dir_all(machine.path("/etc/berth")).expect("a folder");
     // As the machine booted with it.
     machine.write("/etc/berth/labels", "tier=worker\n");
+    fs::create_dir_all(machine.path("/etc/kubernetes")).expect("a folder");
+    let environment = "/etc/kubernetes/kubelet-env";
+    machine.write(environment, "X=1\nCUSTOM_KUBELET_LABELS=theirs=1,tier=worker\n");
     let owned = |tier: &str| json!({"berth.dev/owned-labels": json!({"tier": tier}).to_string()});
     let labels = |machine: &Machine| machine.read("/etc/berth/labels").unwrap_or_default();
-    let reboots = machine.reboots();
+    let (reboots, done) = (machine.reboots(), machine.log());
     for tier in ["infra", "storage"] {
         cluster.label("n1", json!({"tier": tier, "theirs": "x"})).await;
         cluster.annotate("n1", owned(tier)).await;
@@ -327,7 +330,17 @@ async fn boot_labels_follow_the_node(cluster: &mut Cluster) {
             .sees("followed", |machine| labels(machine).lines().any(|found| found == line))
             .await;
         assert!(!labels(&machine).contains("theirs"), "only what Berth gave it");
+        let expected = format!("X=1\nCUSTOM_KUBELET_LABELS=theirs=1,tier={tier}\n");
+        assert_eq!(
+            machine.read(environment),
+            Some(expected),
+            "the kubelet's own variable follows too"
+        );
     }
     is_at(cluster, &machine, A, "a").await;
-    assert_eq!(machine.reboots(), reboots);
+    assert_eq!(
+        (machine.reboots(), machine.log()),
+        (reboots, done),
+        "nothing had to notice"
+    );
 }
