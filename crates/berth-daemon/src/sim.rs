@@ -265,6 +265,12 @@ impl SimHost {
         enabled.collect()
     }
 
+    fn goes_down(&mut self) -> bool {
+        let stays = self.faults.stays_up > 0;
+        self.faults.stays_up = self.faults.stays_up.saturating_sub(1);
+        !stays
+    }
+
     fn unit_command(&mut self, verb: &str, unit: &str) -> Result<(), HostError> {
         if !self.operate(format!("{verb} {unit}"))? {
             return self.done();

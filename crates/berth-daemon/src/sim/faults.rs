@@ -13,6 +13,8 @@ pub struct Faults {
     pub read_only: bool,
     /// Bytes that there is room for.
     pub room: Option<usize>,
+    /// How often the host does not go down although it was told to: a unit does not end.
+    pub stays_up: usize,
     /// The boot loader starts what ran before, whatever is staged.
     pub boots_before: bool,
     /// Units that do not end when they are told to.

@@ -244,7 +244,7 @@ impl Host for SimHost {
     }
 
     fn reboot(&mut self, how: Reboot) -> Result<(), HostError> {
-        if self.operate(format!("reboot ({how:?})"))? {
+        if self.operate(format!("reboot ({how:?})"))? && self.goes_down() {
             // Going down in order syncs everything.
             self.unsynced.clear();
             self.staged.values_mut().for_each(|staged| staged.synced = true);

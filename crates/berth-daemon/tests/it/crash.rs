@@ -70,7 +70,7 @@ fn unit(name: &'static str) -> impl Strategy<Value = Option<Value>> {
     })
 }
 
-fn spec() -> impl Strategy<Value = MachineConfigSpec> {
+pub(crate) fn spec() -> impl Strategy<Value = MachineConfigSpec> {
     let user = proptest::option::of((any::<bool>(), any::<bool>()));
     let arguments = proptest::sample::subsequence(vec!["nosmt", "hugepages=8", "quiet"], 0..=3);
     let parts = (storage(), unit(SHIPPED_UNIT), unit(OWN_UNIT), user, arguments);
@@ -97,7 +97,7 @@ fn spec() -> impl Strategy<Value = MachineConfigSpec> {
 }
 
 /// The host has this config, whole, and nothing else that was not shipped.
-fn whole(world: &World, name: &str, spec: &MachineConfigSpec) {
+pub(crate) fn whole(world: &World, name: &str, spec: &MachineConfigSpec) {
     assert_eq!(
         world.contents(),
         World::expected(name, spec),
@@ -108,7 +108,7 @@ fn whole(world: &World, name: &str, spec: &MachineConfigSpec) {
 }
 
 /// Everything is done and said.
-fn settled(world: &World, name: &str, spec: &MachineConfigSpec) {
+pub(crate) fn settled(world: &World, name: &str, spec: &MachineConfigSpec) {
     whole(world, name, spec);
     assert_eq!(world.text(annotation::CURRENT_CONFIG), name);
     assert_eq!(

@@ -8,4 +8,5 @@
 
 mod crash;
 mod life;
+mod mishaps;
 mod world;

@@ -1,7 +1,7 @@
 //! A simulated host with a Node in a cluster that answers at once.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
 };
 
@@ -129,6 +129,25 @@ pub(crate) struct World {
     pub(crate) states: Vec<String>,
     /// Every drain that was carried out.
     pub(crate) drains: Vec<String>,
+    /// What happens in the cluster while a daemon runs, by the turn before which it happens, earliest first.
+    pub(crate) fate: VecDeque<(usize, Deed)>,
+    /// How many turns there were.
+    turned: usize,
+}
+
+/// What somebody does in the cluster.
+#[derive(Clone, Debug)]
+pub(crate) enum Deed {
+    /// All annotations of the Node are lost.
+    Wipe,
+    /// The Node is deleted.
+    Delete,
+    /// It comes back, and nobody says anything about it.
+    Register,
+    /// All rendered configs are deleted.
+    Forget,
+    /// The pool wants this one from now on.
+    Want(&'static str, MachineConfigSpec),
 }
 
 impl World {
@@ -145,6 +164,42 @@ impl World {
             notes: Vec::new(),
             states: Vec::new(),
             drains: Vec::new(),
+            fate: VecDeque::new(),
+            turned: 0,
+        }
+    }
+
+    /// This happens in so many turns.
+    pub(crate) fn will(&mut self, turns: usize, deed: Deed) {
+        self.fate.push_back((self.turned + turns, deed));
+        self.fate.make_contiguous().sort_by_key(|(turn, _)| *turn);
+    }
+
+    /// Everything that is left of what was to happen does so now.
+    pub(crate) fn meet_fate(&mut self) {
+        while let Some((_, deed)) = self.fate.pop_front() {
+            self.befall(deed);
+        }
+    }
+
+    fn befall(&mut self, deed: Deed) {
+        let registered = NodeView {
+            ready: Some(true),
+            ..NodeView::default()
+        };
+        match deed {
+            Deed::Wipe => {
+                if let Some(node) = &mut self.node {
+                    node.annotations.clear();
+                }
+            }
+            Deed::Delete => self.node = None,
+            Deed::Register => {
+                self.node.get_or_insert(registered);
+            }
+            Deed::Forget => self.configs.clear(),
+            Deed::Want(name, spec) if self.node.is_some() => self.want(name, spec),
+            Deed::Want(name, spec) => drop(self.configs.insert(name.to_owned(), spec)),
         }
     }
 
@@ -211,6 +266,12 @@ impl World {
     fn turns(&mut self, daemon: &mut Daemon<SimHost>, enough: &impl Fn(&Self) -> bool) -> Option<Ended> {
         let mut known = Configs::new();
         for _ in 0..400 {
+            self.turned += 1;
+            while self.fate.front().is_some_and(|(turn, _)| *turn <= self.turned) {
+                if let Some((_, deed)) = self.fate.pop_front() {
+                    self.befall(deed);
+                }
+            }
             let news = News {
                 node: self.node.as_ref(),
                 reachable: true,
