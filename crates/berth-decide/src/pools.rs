@@ -14,6 +14,7 @@
 mod collect;
 mod daemons;
 mod drain;
+mod machine_node;
 mod nodes;
 mod render;
 mod settings;
@@ -28,6 +29,7 @@ pub use collect::{Collected, Collection, collect, references};
 pub use daemons::silent;
 use daemons::silent_node;
 pub use drain::{Backoff, Budgets, DrainRequest, PodView, describe_blocked, to_evict};
+pub use machine_node::{machine_node_spec, machine_node_status};
 pub use nodes::{NodeChange, UPDATE_IN_PROGRESS, changes};
 pub use render::{Rendering, configuration, object, reconcilable, render};
 pub use settings::{Asked, SettingAnswer, SettingView, SettingsPlan, plan_settings};

@@ -1,11 +1,12 @@
 //! The CRDs, made from the types.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{CustomResourceDefinition, ValidationRule};
 use kube_core::CustomResourceExt as _;
 use serde_json::Value;
 
 use super::{
-    Berth, ContainerRuntimeConfig, KubeletConfig, LabelRule, MachineConfig, MachineConfigPool, Roster, TokenBinding,
+    Berth, ContainerRuntimeConfig, KubeletConfig, LabelRule, MachineConfig, MachineConfigNode, MachineConfigPool,
+    Roster, TokenBinding,
 };
 
 /// Which CRDs a cluster needs.
@@ -26,6 +27,7 @@ pub fn crds(set: CrdSet) -> Vec<CustomResourceDefinition> {
             optional_spec(MachineConfig::crd()),
             KubeletConfig::crd(),
             ContainerRuntimeConfig::crd(),
+            of_its_node(MachineConfigNode::crd()),
         ],
     };
     for crd in &mut crds {
@@ -47,6 +49,23 @@ fn optional_spec(mut crd: CustomResourceDefinition) -> CustomResourceDefinition 
         if let Some(schema) = schema {
             schema.required = None;
         }
+    }
+    crd
+}
+
+/// The object about a node has the node's name.
+fn of_its_node(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    let schemas = crd
+        .spec
+        .versions
+        .iter_mut()
+        .filter_map(|version| version.schema.as_mut());
+    for schema in schemas.filter_map(|schema| schema.open_api_v3_schema.as_mut()) {
+        schema.x_kubernetes_validations = Some(vec![ValidationRule {
+            rule: "self.metadata.name == self.spec.node.name".to_owned(),
+            message: Some("spec.node.name has to be the name of the object".to_owned()),
+            ..ValidationRule::default()
+        }]);
     }
     crd
 }
@@ -108,6 +127,7 @@ mod tests {
                 ("MachineConfig".to_owned(), short("mc")),
                 ("KubeletConfig".to_owned(), None),
                 ("ContainerRuntimeConfig".to_owned(), short("ctrcfg")),
+                ("MachineConfigNode".to_owned(), None),
             ]
         );
     }

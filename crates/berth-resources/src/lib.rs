@@ -8,6 +8,7 @@ pub mod bootstrap;
 mod crds;
 mod label_rule;
 mod machine_config;
+mod machine_config_node;
 mod roster;
 mod schema;
 mod settings;
@@ -23,6 +24,10 @@ pub use self::{
     machine_config::{
         MachineConfig, MachineConfigPool, MachineConfigPoolSpec, MachineConfigPoolStatus, MachineConfigSpec,
         PoolCondition, PoolConfiguration,
+    },
+    machine_config_node::{
+        ConfigVersion, DesiredVersion, MachineConfigNode, MachineConfigNodeSpec, MachineConfigNodeStatus,
+        NameReference, NodeCondition,
     },
     roster::{Roster, RosterSpec},
     settings::{ContainerRuntimeConfig, ContainerRuntimeConfigSpec, KubeletConfig, KubeletConfigSpec, SettingStatus},

@@ -11,6 +11,7 @@
 mod drains;
 mod jobs;
 mod mailbox;
+mod reports;
 mod state;
 mod step;
 #[cfg(test)]
@@ -51,6 +52,8 @@ pub(in crate::controller) use self::{mailbox::Mailbox, state::PoolChange};
 
 /// The longest wait where somebody else was faster: what they wrote is known soon.
 const LONGEST_CONFLICT: Duration = Duration::from_secs(1);
+/// A kind that the cluster does not have may come.
+const NO_KIND: Duration = Duration::from_mins(5);
 /// A request that was not answered may still be carried out for so long.
 const IN_DOUBT: Duration = Duration::from_secs(30);
 /// What the planner has to know about a write that the watch has not shown yet.
@@ -103,6 +106,8 @@ pub(super) struct PoolEngine {
     held: HashMap<Key, Instant>,
     wakes: BTreeSet<(Instant, Key)>,
     last_status: HashMap<String, Instant>,
+    /// Until then the cluster is taken not to have the kind of the objects about nodes.
+    no_reports: Option<Instant>,
     /// Before this no pool is planned again: a plan looks at all nodes of its pool.
     plan_at: Instant,
     /// Whether the Nodes have been read since this replica leads. What the last leader wrote is known then.
@@ -142,6 +147,7 @@ impl PoolEngine {
             held: HashMap::new(),
             wakes: BTreeSet::new(),
             last_status: HashMap::new(),
+            no_reports: None,
             plan_at: Instant::now(),
             synced: false,
         }
@@ -271,13 +277,40 @@ impl PoolEngine {
 
     fn start_waiting(&mut self) {
         while self.running.len() < self.options.writers.max(1)
-            && let Some((key, job)) = self.moves.pop_front().or_else(|| self.taints.pop_front())
+            && let Some((key, job)) = self.next_job()
         {
             self.spawn(key, job);
         }
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.metrics.drains.set(gauge(self.drains.len()));
         self.metrics.rendered.set(gauge(self.state.rendered.len()));
+    }
+
+    /// Nodes that move come first, and what is only said about them last.
+    fn next_job(&mut self) -> Option<(Key, Job)> {
+        let written = self.moves.pop_front().or_else(|| self.taints.pop_front());
+        written.or_else(|| self.next_report())
+    }
+
+    fn next_report(&mut self) -> Option<(Key, Job)> {
+        if self.no_reports.is_some_and(|until| Instant::now() < until) {
+            self.state.unreported.clear();
+            return None;
+        }
+        loop {
+            let mut names = self.state.unreported.iter();
+            let name = names
+                .find(|name| self.may_start(&Key::Report((*name).clone())))?
+                .clone();
+            self.state.unreported.remove(&name);
+            let pool = self.state.pool_of(&name).map(str::to_owned);
+            // A node in no pool runs no config.
+            if let Some(member) = self.state.member(&name).filter(|_| pool.is_some()) {
+                let key = Key::Report(name);
+                self.busy.insert(key.clone());
+                return Some((key, Job::Report(Box::new(member), pool)));
+            }
+        }
     }
 
     fn done(&mut self, (key, result): Finished) {
@@ -335,6 +368,7 @@ impl PoolEngine {
                 self.confirmed = true;
                 self.state.dirty.extend(self.state.pools.keys().cloned());
             }
+            Answer::NoReports => self.no_reports = Some(Instant::now() + NO_KIND),
             Answer::Nothing => {}
         }
     }
@@ -402,6 +436,7 @@ impl PoolEngine {
                     }
                     self.state.dirty_pool_of(name);
                 }
+                Key::Report(name) => drop(self.state.unreported.insert(name.clone())),
                 Key::Config(_) => self.collect_at = Some(now),
                 Key::Confirm => {}
             }

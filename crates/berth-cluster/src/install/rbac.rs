@@ -118,6 +118,9 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
             // set the pool's finalizers.
             everywhere(machine_config, "machineconfigpools/finalizers", &["update"], any),
             everywhere(machine_config, "machineconfigs", &["create", "patch", "delete"], any),
+            // What is said about each node.
+            everywhere(machine_config, "machineconfignodes", &["get", "create", "patch"], any),
+            everywhere(machine_config, "machineconfignodes/status", &["patch"], any),
             // What became of them, and the number in the names of the machine configs that they become.
             everywhere(machine_config, "kubeletconfigs", &["patch"], any),
             everywhere(machine_config, "kubeletconfigs/status", &["patch"], any),

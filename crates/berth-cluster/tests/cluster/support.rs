@@ -12,7 +12,8 @@ use berth_clock::Clock;
 use berth_cluster::controller::{Options, run};
 use berth_documents::DocumentSet;
 use berth_resources::{
-    Berth, BerthSpec, CrdSet, LabelRule, MachineConfig, MachineConfigPool, Roster, TokenBinding, crds,
+    Berth, BerthSpec, CrdSet, LabelRule, MachineConfig, MachineConfigNode, MachineConfigPool, Roster, TokenBinding,
+    crds,
 };
 use berth_site::{Site, load};
 use berth_testing::{BootstrapToken, ControlPlane, Identity, Programs};
@@ -229,6 +230,7 @@ impl Cluster {
         self.empty(self.api::<Node>()).await;
         self.empty(self.api::<MachineConfig>()).await;
         self.empty(self.api::<MachineConfigPool>()).await;
+        self.empty(self.api::<MachineConfigNode>()).await;
         self.empty(self.api::<CertificateSigningRequest>()).await;
         self.empty(Api::<Secret>::namespaced(self.client.clone(), "kube-system"))
             .await;

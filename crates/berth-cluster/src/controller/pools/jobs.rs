@@ -12,6 +12,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
+use super::reports;
 use crate::controller::{
     kept::KeptNode,
     watches::PAGE,
@@ -20,7 +21,8 @@ use crate::controller::{
 use berth_decide::{
     NodePatch, NodeView, Note, names,
     pools::{
-        Collection, ConfigView, PoolView, RenderedView, SettingAnswer, SettingView, configuration, object, reconcilable,
+        Collection, ConfigView, MemberView, PoolView, RenderedView, SettingAnswer, SettingView, configuration, object,
+        reconcilable,
     },
 };
 use berth_resources::{
@@ -44,6 +46,8 @@ pub(super) enum Key {
     Made(String),
     /// An object that machine configs are made of.
     Setting(GeneratingKind, String),
+    /// The `MachineConfigNode` of a node.
+    Report(String),
     Confirm,
 }
 
@@ -83,6 +87,8 @@ pub(super) enum Job {
     Answer(Box<SettingAnswer>),
     /// A rendered config that nobody needs, or somebody does again.
     Collect(Collection),
+    /// What the `MachineConfigNode` of a node says, by its pool.
+    Report(Box<MemberView>, Option<String>),
     /// Something to tell about a pool.
     Note { pool: PoolView, note: Note },
     /// Read all Nodes as they are now, whatever the watch has seen.
@@ -104,6 +110,8 @@ pub(super) enum Answer {
     Setting(Box<SettingView>),
     Node(Box<NodeView>),
     Nodes(Vec<KeptNode>),
+    /// The cluster does not have the kind of the objects about nodes.
+    NoReports,
     Nothing,
 }
 
@@ -168,6 +176,7 @@ pub(super) async fn run(writer: Arc<Writer>, job: Job) -> Result<Answer, WriteEr
         }
         Job::Answer(answer) => say(&writer, &answer).await,
         Job::Collect(collection) => collect(&writer, collection).await,
+        Job::Report(node, pool) => reports::write(&writer, &node, pool.as_deref()).await,
         Job::Note { pool, note } => {
             writer.note(&note, &pool_reference(&pool)).await;
             Ok(Answer::Nothing)

@@ -53,6 +53,8 @@ pub(super) struct PoolState {
     selectors_changed: bool,
     /// Nodes whose daemons ask for something.
     pub(super) asking: BTreeSet<String>,
+    /// Nodes whose objects may say something else than they do.
+    pub(super) unreported: BTreeSet<String>,
     /// Pools to plan.
     pub(super) dirty: BTreeSet<String>,
     /// Rendering could give something else.
@@ -155,6 +157,7 @@ impl PoolState {
                 self.dirty.insert(before.to_string());
             }
             if let Some(pool) = pool {
+                self.unreported.insert(name.to_string());
                 self.members_of.entry(pool.clone()).or_default().insert(name.clone());
                 self.dirty.insert(pool.to_string());
                 self.pool_of.insert(name, pool);
@@ -186,6 +189,7 @@ impl PoolState {
     fn node_gone(&mut self, name: &str) {
         self.members.remove(name);
         self.asking.remove(name);
+        self.unreported.remove(name);
         self.relabelled.insert(text(name));
         self.references_changed = true;
     }
@@ -211,6 +215,7 @@ impl PoolState {
         }
         if before.is_none_or(|before| before.state != after.state || before.taints != after.taints) {
             self.dirty_pool_of(&name);
+            self.unreported.insert(name.to_string());
         }
         self.members.insert(name, node);
     }

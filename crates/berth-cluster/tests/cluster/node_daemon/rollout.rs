@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use berth_cluster::controller::{Mode, Options, PoolOptions};
 use berth_pools::annotation;
-use berth_resources::{MachineConfig, MachineConfigPool};
+use berth_resources::{MachineConfig, MachineConfigNode, MachineConfigPool};
 use k8s_openapi::api::core::v1::Node;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::{
+    ResourceExt as _,
+    api::{DeleteParams, Patch, PatchParams},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -84,6 +87,25 @@ async fn all_run(cluster: &Cluster, config: &str) {
                 .is_some_and(|status| status.updated_machine_count == Some(3) && status.ready_machine_count == Some(3))
         })
         .await;
+    for node in NODES {
+        let about = cluster
+            .seen(node, "was reported to be updated", |about: &MachineConfigNode| {
+                says(about, "Updated", "True") && about.spec.config_version.desired == config
+            })
+            .await;
+        let found = cluster.node_with(node, "was there", |_| true).await;
+        assert_eq!(about.owner_references()[0].uid, found.uid().unwrap_or_default());
+        assert_eq!(about.spec.pool.name, POOL);
+        let status = about.status.clone().expect("a status");
+        assert_eq!(status.config_version.expect("a version").current, config);
+        assert!(says(&about, "NodeDegraded", "False") && says(&about, "Drained", "False"));
+    }
+}
+
+/// Whether the object about a node has this condition.
+fn says(about: &MachineConfigNode, step: &str, word: &str) -> bool {
+    let mut conditions = about.status.iter().flat_map(|status| &status.conditions);
+    conditions.any(|condition| condition.type_ == step && condition.status == word)
 }
 
 async fn three_machines_change_one_after_the_other(cluster: &mut Cluster) {
@@ -227,6 +249,19 @@ async fn a_config_that_breaks_services_stops_at_the_first_machine(cluster: &mut 
         assert_eq!(machine.read("/etc/chrony.conf").as_deref(), Some("good"));
         let degraded = cluster.node_with(&machine.node, "was there", |_| true).await;
         if said(&degraded, annotation::STATE) == "Degraded" {
+            cluster
+                .seen(
+                    &machine.node,
+                    "was reported to be degraded",
+                    |about: &MachineConfigNode| {
+                        let mut conditions = about.status.iter().flat_map(|status| &status.conditions);
+                        let degraded = conditions.find(|condition| condition.type_ == "NodeDegraded");
+                        degraded.is_some_and(|degraded| {
+                            degraded.status == "True" && degraded.message.contains("chronyd.service does not run")
+                        })
+                    },
+                )
+                .await;
             back += 1;
             assert_eq!(said(&degraded, annotation::CURRENT_CONFIG), first);
             assert_eq!(
