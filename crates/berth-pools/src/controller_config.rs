@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::{
     machine_config::{MachineConfigError, null_is_default},
     render::RELEASE_IMAGE_VERSION,
+    templates::has_templates,
 };
 
 /// A `ControllerConfig` of `machineconfiguration.openshift.io/v1`, as far as rendered configs and served files depend on it.
@@ -24,6 +25,8 @@ pub struct ControllerConfig {
     pub kubelet_ca: Vec<u8>,
     /// `spec.cloudProviderCAData`: the certificates by which it knows the cloud, in PEM.
     pub cloud_ca: Vec<u8>,
+    /// `spec`, where machine configs are made of templates with it.
+    pub for_templates: Option<Value>,
 }
 
 /// The `OSImageStream` of a cluster: images of the operating system by name.
@@ -106,6 +109,7 @@ impl ControllerConfig {
             os_image: spec.os_image,
             extensions_image: spec.extensions_image,
             release_image_version: metadata.annotations.remove(RELEASE_IMAGE_VERSION),
+            for_templates: json.get("spec").filter(|spec| has_templates(spec)).cloned(),
         })
     }
 }
@@ -157,6 +161,7 @@ mod tests {
             release_image_version: Some("4.21.0".to_owned()),
             kubelet_ca: b"CA".to_vec(),
             cloud_ca: Vec::new(),
+            for_templates: None,
         };
         assert_eq!(config, expected);
         let error = ControllerConfig::from_json(&json!({"spec": {"kubeAPIServerServingCAData": "-"}})).unwrap_err();

@@ -18,6 +18,7 @@ mod reconcile;
 mod rehearsal;
 mod render;
 mod rollout;
+mod templates;
 
 pub use container_runtime::{ContainerRuntimeConfig, STORAGE_CONFIGURATION};
 pub use controller_config::{ControllerConfig, OsImageStreams};
@@ -50,4 +51,8 @@ pub use render::{
 pub use rollout::{
     ConditionStatus, DaemonState, MaxUnavailable, MaxUnavailableError, NodeConditions, NodeState, NodeStateError,
     PoolCondition, PoolCounts, PoolRollout, RolloutPlan, Waiting, annotation, plan_pool, plan_pools,
+};
+pub use templates::{
+    CONTROLLER_CONFIG, FROM_CONTROLLER_CONFIG, TemplateFinding, TemplateInput, TemplateObject, TemplateReferences,
+    controller_version, has_templates, pull_secret, template_references, templates,
 };
