@@ -1,5 +1,7 @@
 //! Objects that name each other: hosts and images, networks, secrets, the hub's own settings.
 
+mod templates;
+
 use std::collections::BTreeMap;
 
 use berth_documents::{Document, Node, Span};
@@ -7,7 +9,7 @@ use berth_labels::LabelValue;
 
 use super::{
     Findings, installs,
-    model::{HostView, Hub, Kind, name, namespace, text_at},
+    model::{HostView, Hub, Kind, Text, name, namespace, text_at},
 };
 use crate::{lints, names::INFRA_ENV, rules::hostname_problem};
 
@@ -28,13 +30,17 @@ pub(super) fn check(hub: &Hub<'_>, findings: &mut Findings) {
                 install(document, findings);
                 installs::references(hub, document, findings);
             }
-            "ClusterInstance" => instance(document, findings),
+            "ClusterInstance" => {
+                instance(document, findings);
+                templates::check(hub, document, findings);
+            }
             "SiteConfig" => site_config(document, findings),
             _ => {}
         }
     }
     mixed(hub, findings);
     pull_secrets(hub, findings);
+    credentials(hub, findings);
     installs::image_sets(hub, findings);
 }
 
@@ -406,7 +412,7 @@ fn secret(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
         return;
     }
     let users: Vec<&str> = controllers(hub)
-        .filter(|(secret, _)| *secret == own)
+        .filter(|(secret, _)| secret.text == own)
         .map(|(_, namespace)| namespace)
         .collect();
     let Some(user) = users.first() else { return };
@@ -433,17 +439,19 @@ fn secret(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
 }
 
 /// The Secrets of management controllers with the namespace in which each is looked for.
-fn controllers<'a>(hub: &Hub<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
+fn controllers<'a>(hub: &Hub<'a>) -> impl Iterator<Item = (Text<'a>, &'a str)> {
     let raw = hub.of_kind("BareMetalHost").filter_map(|host| {
         let secret = text_at(host.body()?, &["bmc", "credentialsName"])?;
-        Some((secret.text, namespace(host).unwrap_or_default()))
+        Some((secret, namespace(host).unwrap_or_default()))
     });
     let nodes = |list: Option<&'a Node>| list.and_then(Node::as_seq).unwrap_or_default();
-    let secret = |node: &'a Node| Some(text_at(node, &["bmcCredentialsName", "name"])?.text);
+    let secret = |node: &'a Node| text_at(node, &["bmcCredentialsName", "name"]);
     let instances = hub.of_kind("ClusterInstance").flat_map(move |instance| {
         let own = namespace(instance).unwrap_or_default();
         let list = nodes(instance.body().and_then(|spec| spec.get("nodes")));
-        list.iter().filter_map(move |node| Some((secret(node)?, own)))
+        // A host that is there already has its Secret beside it.
+        let place = move |node| text_at(node, &["hostRef", "namespace"]).map_or(own, |text| text.text);
+        list.iter().filter_map(move |node| Some((secret(node)?, place(node))))
     });
     let configs = hub.of_kind("SiteConfig").flat_map(move |config| {
         let clusters = nodes(config.body().and_then(|spec| spec.get("clusters")));
@@ -455,6 +463,27 @@ fn controllers<'a>(hub: &Hub<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
         })
     });
     raw.chain(instances).chain(configs)
+}
+
+/// Credentials that are missing where those of other controllers are among the manifests.
+fn credentials(hub: &Hub<'_>, findings: &mut Findings) {
+    let secrets: Vec<&str> = hub.of_kind("Secret").filter_map(name).collect();
+    let all: Vec<(Text<'_>, &str)> = controllers(hub).collect();
+    let (there, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(|(secret, _)| secrets.contains(&secret.text));
+    // A folder with the Secrets of one host may be about that host.
+    if there.len() <= missing.len() {
+        return;
+    }
+    for (secret, place) in missing.iter().filter(|(secret, _)| !secret.text.is_empty()) {
+        findings.add(
+            &lints::REFERENCE,
+            secret.span,
+            format!(
+                "there is no Secret `{}` among the manifests, where other controllers have theirs; it is looked for in `{place}`",
+                secret.text
+            ),
+        );
+    }
 }
 
 fn pull_secrets(hub: &Hub<'_>, findings: &mut Findings) {
