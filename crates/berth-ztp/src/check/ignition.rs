@@ -21,6 +21,34 @@ pub(super) fn check(hub: &Hub<'_>, options: &CheckOptions, findings: &mut Findin
         ignition(hub, host, findings);
         label_file(hub, host, options, findings);
     }
+    for document in hub.documents {
+        match (document.kind(), document.body()) {
+            ("InfraEnv" | "ClusterInstance", Some(spec)) => of_image(spec, findings),
+            ("SiteConfig", Some(spec)) => {
+                let clusters = spec.get("clusters").and_then(Node::as_seq).unwrap_or_default();
+                for cluster in clusters {
+                    of_image(cluster, findings);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What is added to the discovery image. That it is JSON is a rule of its own.
+fn of_image(spec: &Node, findings: &mut Findings) {
+    let Some(text) = text_at(spec, &["ignitionConfigOverride"]).filter(|text| !text.text.is_empty()) else {
+        return;
+    };
+    if serde_json::from_str::<serde_json::Value>(text.text).is_ok()
+        && let Err(problem) = override_problem(text.text)
+    {
+        findings.add(
+            &lints::OVERRIDE,
+            text.span,
+            format!("the override of the discovery image is refused: {problem}"),
+        );
+    }
 }
 
 fn ignition(hub: &Hub<'_>, host: &HostView<'_>, findings: &mut Findings) {

@@ -46,6 +46,26 @@ pub(super) fn deployment(hub: &Hub<'_>, document: &Document, findings: &mut Find
             "write `kind: AgentClusterInstall`",
         );
     }
+    let mut installs = hub
+        .of_kind("AgentClusterInstall")
+        .filter(|install| namespace(install) == namespace(document))
+        .peekable();
+    if let (Some(wanted), Some(other)) = (
+        reference.and_then(|it| text_at(it, &["name"])),
+        installs.peek().copied(),
+    ) && !installs.any(|install| name(install) == Some(wanted.text))
+    {
+        findings.add(
+            &lints::REFERENCE,
+            wanted.span,
+            format!(
+                "there is no AgentClusterInstall `{}` in namespace `{}`; there is `{}`",
+                wanted.text,
+                namespace(document).unwrap_or_default(),
+                name(other).unwrap_or_default()
+            ),
+        );
+    }
     let installed = spec.get("installed").and_then(Node::as_bool) == Some(true);
     let secret = text_at(spec, &["pullSecretRef", "name"]).is_some_and(|name| !name.text.is_empty());
     if !secret && !installed {

@@ -130,6 +130,8 @@ const KINDS: &[Kind] = &[
             ("diskEncryption.mode", OneOf(&["tpmv2", "tang"])),
             ("external.cloudControllerManager", OneOf(&["", "External"])),
             ("manifestsConfigMapRefs[].name", Filled),
+            ("ignitionEndpoint.caCertificateReference.name", Filled),
+            ("ignitionEndpoint.caCertificateReference.namespace", Filled),
         ],
     },
     Kind {
