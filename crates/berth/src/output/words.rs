@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-/// `1 node`, `2 nodes`. For nouns that take an s.
+/// `1 node`, `2 nodes`, `2 addresses`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
+    } else if noun.ends_with('s') {
+        format!("{count} {noun}es")
     } else {
         format!("{count} {noun}s")
     }
@@ -46,6 +48,7 @@ mod tests {
         assert_eq!(counted(0, "node"), "0 nodes");
         assert_eq!(counted(1, "node"), "1 node");
         assert_eq!(counted(2, "node"), "2 nodes");
+        assert_eq!(counted(2, "address"), "2 addresses");
     }
 
     #[test]
