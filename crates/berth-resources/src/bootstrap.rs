@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube_core::DynamicObject;
 
@@ -88,6 +88,13 @@ pub struct BootstrapToken {
     pub secret: Secret,
 }
 
+/// When a token expires that is made now, to the second: after this time, or after [`LIFETIME`] where nobody says otherwise.
+pub fn expiry(now: Timestamp, lifetime: Option<Duration>) -> Timestamp {
+    let lifetime = SignedDuration::try_from(lifetime.unwrap_or(LIFETIME)).unwrap_or(SignedDuration::MAX);
+    let end = now.checked_add(lifetime).unwrap_or(Timestamp::MAX);
+    Timestamp::from_second(end.as_second()).unwrap_or(end)
+}
+
 /// Makes a token for a node from 22 random bytes.
 pub fn bootstrap_token(
     node: &str,
@@ -164,6 +171,20 @@ mod tests {
 
     fn binding(object: serde_json::Value) -> Binding {
         serde_json::from_value::<DynamicObject>(object).unwrap().into()
+    }
+
+    #[test]
+    fn a_token_expires_after_a_day_unless_somebody_says_otherwise() {
+        let now: Timestamp = "2026-02-28T12:00:00.75Z".parse().unwrap();
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        assert_eq!(expiry(now, None), at("2026-03-01T12:00:00Z"));
+        assert_eq!(expiry(now, Some(Duration::from_mins(1))), at("2026-02-28T12:01:00Z"));
+        let never = expiry(now, Some(Duration::MAX));
+        assert!(never > at("9999-01-01T00:00:00Z"), "{never}");
+        let issued = bootstrap_token("w1", &[7; 22], Some(expiry(now, None)));
+        assert_eq!(issued.binding.spec.expires, Some(at("2026-03-01T12:00:00Z")));
+        let secret = issued.secret.data.unwrap();
+        assert_eq!(secret["expiration"].0, b"2026-03-01T12:00:00Z");
     }
 
     #[test]

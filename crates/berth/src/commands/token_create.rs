@@ -4,7 +4,7 @@ use berth_clock::Clock;
 use berth_decide::is_node_name;
 use berth_resources::{
     Berth,
-    bootstrap::{BootstrapToken, LIFETIME, NAMESPACE, bootstrap_token},
+    bootstrap::{BootstrapToken, NAMESPACE, bootstrap_token, expiry},
 };
 use berth_tokens::{CreatedToken, NewToken, Role, TokenScope, TokenStore};
 use jiff::{SignedDuration, Timestamp};
@@ -33,7 +33,8 @@ pub(crate) fn run(args: &TokenCreateArgs, clock: &Clock, printer: &mut Printer<'
     }
     let now = clock.now();
     if let Some(node) = &args.bootstrap {
-        return bootstrap(args, node, lifetime(args)?, now, printer);
+        lifetime(args)?;
+        return bootstrap(args, node, now, printer);
     }
     // clap has made sure that one of the two is there.
     let Some(path) = &args.token_file else {
@@ -93,13 +94,7 @@ fn after(now: Timestamp, lifetime: SignedDuration) -> Timestamp {
 }
 
 /// A token of the cluster, bound to one node.
-fn bootstrap(
-    args: &TokenCreateArgs,
-    node: &str,
-    lifetime: Option<i64>,
-    now: Timestamp,
-    printer: &mut Printer<'_>,
-) -> Result<Exit, Failure> {
+fn bootstrap(args: &TokenCreateArgs, node: &str, now: Timestamp, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let node = name("node", node)?;
     if !is_node_name(&node) {
         return Err(Failure::Argument {
@@ -107,11 +102,7 @@ fn bootstrap(
             hint: Some("write small letters, digits, `-` and `.`, as in `w1.example.org`".to_owned()),
         });
     }
-    let lifetime = lifetime.map_or_else(
-        || SignedDuration::try_from(LIFETIME).unwrap_or(SignedDuration::MAX),
-        SignedDuration::from_secs,
-    );
-    let expires = after(now, lifetime);
+    let expires = expiry(now, args.expires);
     let mut random = [0; 22];
     getrandom::fill(&mut random)
         .map_err(|error| Failure::Unusable(format!("the system gives no randomness: {error}")))?;

@@ -1,5 +1,14 @@
 //! `berth token` and `berth pointer`.
 
+use berth_clock::Clock;
+use berth_resources::TokenBinding;
+use berth_sim::{ApiServer, Cluster, ClusterOptions, Identity, kubeconfig};
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{
+    Api, Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
 use serde_json::json;
 
 use crate::{
@@ -164,5 +173,52 @@ fn no_pointer_gives_a_secret_away() {
         let outcome = finish(command().args(words.split_whitespace()), b"");
         assert_eq!((outcome.exit, outcome.stdout.as_str()), (2, ""), "{words}\n{outcome}");
         assert!(!outcome.stderr.contains(&secret), "{outcome}");
+    }
+}
+
+/// What the machine may do with it ends after a day: in the Secret that Kubernetes reads, and in the binding that Berth reads.
+#[test]
+fn a_bootstrap_token_expires_after_a_day_unless_somebody_says_otherwise() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let cluster = Cluster::new(ClusterOptions::new(Clock::system(), 7));
+    cluster.add_token("admin", Identity::administrator());
+    let server = runtime
+        .block_on(ApiServer::start(cluster, "127.0.0.1:0".parse().unwrap()))
+        .unwrap();
+    let folder = Folder::new();
+    folder.write("kubeconfig", kubeconfig(&server.url(), "admin"));
+    let berth = |words: &str| folder.line(&format!("{words} --kubeconfig kubeconfig"));
+    let installed = berth("install --image example.com/berth:1 --admission off");
+    assert_eq!(installed.exit, 0, "{installed}");
+    let client = runtime.block_on(async {
+        let read = Kubeconfig::read_from(folder.path().join("kubeconfig")).unwrap();
+        let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
+        Client::try_from(config.unwrap()).unwrap()
+    });
+    for (more, lifetime) in [
+        ("", SignedDuration::from_hours(24)),
+        (" --expires 1h", SignedDuration::from_hours(1)),
+        (" --expires 7d", SignedDuration::from_hours(7 * 24)),
+    ] {
+        let before = Clock::system().now();
+        let created = berth(&format!("token create --bootstrap w1 -o json{more}"));
+        let after = Clock::system().now();
+        assert_eq!(created.exit, 0, "{created}");
+        let created = created.json();
+        let id = created["id"].as_str().unwrap();
+        let (binding, secret) = runtime.block_on(async {
+            let bindings: Api<TokenBinding> = Api::all(client.clone());
+            let secrets: Api<Secret> = Api::namespaced(client.clone(), "kube-system");
+            let secret = secrets.get(&format!("bootstrap-token-{id}")).await;
+            (bindings.get(id).await.unwrap(), secret.unwrap())
+        });
+        let expires = binding.spec.expires.unwrap();
+        let second = SignedDuration::from_secs(1);
+        assert!(
+            expires > before + lifetime - second && expires <= after + lifetime,
+            "{more}: {expires}, made between {before} and {after}"
+        );
+        assert_eq!(secret.data.unwrap()["expiration"].0, expires.to_string().as_bytes());
+        assert_eq!(created["expires"], json!(expires.to_string()));
     }
 }
