@@ -56,6 +56,10 @@ impl Review {
     /// Reads a review.
     pub fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
         let Asked { request } = serde_json::from_slice::<Asked<Head>>(body)?;
+        // The API server takes no answer that does not say what it answers.
+        if request.uid.is_empty() {
+            return Err(serde_json::Error::custom("request.uid is missing"));
+        }
         let subject = match request.aspect() {
             None => Subject::Other,
             Some(Aspect::Node) => node(body, &request).unwrap_or_else(|error| Subject::Unreadable(error.to_string())),
@@ -330,3 +334,6 @@ impl<'de> Visitor<'de> for Counting<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
