@@ -12,8 +12,8 @@ mod workloads;
 use berth_labels::Flavour;
 use serde_json::{Value, json};
 
-use crate::admission::{FailurePolicy, notes_policy};
-use berth_resources::{CrdSet, crds};
+use crate::admission::{FailurePolicy, ROSTER, all_names, notes_policy};
+use berth_resources::{CrdSet, bootstrap, crds};
 
 pub use cluster::{
     PolicyKinds, PoolDefinitions, Removal, RemovalOptions, apply, display_name, kept_certificate, policy_kinds,
@@ -128,6 +128,67 @@ pub fn manifests(options: &InstallOptions) -> Vec<Value> {
         objects.extend(webhooks::objects(options, certificate));
     }
     objects
+}
+
+/// Every object that an installation can bring, whatever its options, and that the controllers make while they run, without
+/// definitions: what there is to take away. It comes in the order of taking away: the workloads first, so that nothing is put back, then
+/// what the API server asks or evaluates, and at the end what the workloads needed.
+pub(crate) fn everything(namespace: &str) -> Vec<Value> {
+    let unknown = || "unknown".to_owned();
+    let most = InstallOptions {
+        mode: InstallMode::Full,
+        namespace: namespace.to_owned(),
+        image: unknown(),
+        replicas: 2,
+        approve: true,
+        admission: Admission::Policy,
+        certificate: Some(Box::new(ServingCertificate {
+            certificate: unknown(),
+            key: unknown(),
+            authority: unknown(),
+        })),
+        client_authority: Some(unknown()),
+        failure: FailurePolicy::Fail,
+        flavour: None,
+        pool_definitions: false,
+        database_secret: Some(unknown()),
+        daemon: true,
+        drift: "report",
+    };
+    let object = |api_version: &str, kind: &str, namespace: Option<&str>, name: &str| {
+        let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}});
+        if let Some(namespace) = namespace {
+            object["metadata"]["namespace"] = json!(namespace);
+        }
+        object
+    };
+    let registration = "admissionregistration.k8s.io/v1";
+    let rbac = "rbac.authorization.k8s.io/v1";
+    let mut objects = manifests(&most);
+    // What the controllers make.
+    objects.extend(all_names().map(|(kind, _, name)| object(registration, kind, None, name)));
+    objects.push(object("coordination.k8s.io/v1", "Lease", Some(namespace), CONTROLLER));
+    objects.push(object("berth.dev/v1alpha1", "Roster", None, ROSTER));
+    // What earlier versions brought.
+    for kind in ["Role", "RoleBinding"] {
+        objects.push(object(rbac, kind, Some(bootstrap::NAMESPACE), CONTROLLER));
+    }
+    let is = |object: &Value, kind: &str| object.get("kind").and_then(Value::as_str) == Some(kind);
+    objects.retain(|object| !is(object, "CustomResourceDefinition") && !is(object, "Namespace"));
+    objects.reverse();
+    objects.sort_by_key(removal_step);
+    objects
+}
+
+/// When an object goes, compared with others.
+fn removal_step(object: &Value) -> u8 {
+    match object.get("kind").and_then(Value::as_str).unwrap_or_default() {
+        "Deployment" | "DaemonSet" => 0,
+        kind if kind.ends_with("WebhookConfiguration") => 1,
+        kind if kind.ends_with("AdmissionPolicyBinding") => 2,
+        kind if kind.ends_with("AdmissionPolicy") => 3,
+        _ => 4,
+    }
 }
 
 /// The definitions of Berth's resources, and of pools where the cluster has none.

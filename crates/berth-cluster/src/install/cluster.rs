@@ -13,14 +13,8 @@ use kube::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{
-    CONTROLLER, DAEMON, DAEMON_POLICY, PART_OF, ServingCertificate, WEBHOOK, WEBHOOK_SERVICE,
-    workloads::CERTIFICATE_SECRET,
-};
-use crate::{
-    admission::{ROSTER, all_names},
-    missing::is_missing,
-};
+use super::{PART_OF, ServingCertificate, everything, workloads::CERTIFICATE_SECRET};
+use crate::missing::is_missing;
 use berth_decide::{NodePatch, names};
 use berth_nodes::{Hold, Nodes, WriteError};
 use berth_resources::{Berth, CrdSet, MachineConfig, MachineConfigPool, bootstrap, crds};
@@ -62,7 +56,7 @@ pub fn display_name(object: &Value) -> String {
     }
 }
 
-fn resource(api_version: &str, kind: &str) -> ApiResource {
+pub(super) fn resource(api_version: &str, kind: &str) -> ApiResource {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let gvk = GroupVersionKind::gvk(group, version, kind);
     let lower = kind.to_lowercase();
@@ -165,49 +159,7 @@ pub struct RemovalOptions {
 /// finalizers, because nobody is left to serve them. Nodes keep their labels and taints, and lose Berth's notes.
 pub async fn remove(client: &Client, options: &RemovalOptions) -> kube::Result<Removal> {
     let mut removal = Removal::default();
-    let namespace = Some(options.namespace.as_str());
-    let registration = "admissionregistration.k8s.io/v1";
-    let rbac = "rbac.authorization.k8s.io/v1";
-    let mut objects = vec![
-        ("apps/v1", "Deployment", namespace, CONTROLLER),
-        ("apps/v1", "DaemonSet", namespace, DAEMON),
-        (registration, "MutatingWebhookConfiguration", None, WEBHOOK),
-        (registration, "ValidatingWebhookConfiguration", None, WEBHOOK),
-    ];
-    for kind in ["ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"] {
-        objects.push((registration, kind, None, DAEMON_POLICY));
-    }
-    for (kind, _, name) in all_names() {
-        objects.push((registration, kind, None, name));
-    }
-    objects.extend([
-        ("policy/v1", "PodDisruptionBudget", namespace, CONTROLLER),
-        ("networking.k8s.io/v1", "NetworkPolicy", namespace, CONTROLLER),
-        ("v1", "Service", namespace, "berth-metrics"),
-        ("v1", "Service", namespace, WEBHOOK_SERVICE),
-        ("v1", "Secret", namespace, CERTIFICATE_SECRET),
-        (rbac, "RoleBinding", Some(bootstrap::NAMESPACE), CONTROLLER),
-        (rbac, "Role", Some(bootstrap::NAMESPACE), CONTROLLER),
-        (rbac, "RoleBinding", Some("kube-node-lease"), CONTROLLER),
-        (rbac, "Role", Some("kube-node-lease"), CONTROLLER),
-        (rbac, "RoleBinding", namespace, CONTROLLER),
-        (rbac, "Role", namespace, CONTROLLER),
-        (rbac, "ClusterRoleBinding", None, CONTROLLER),
-        (rbac, "ClusterRole", None, CONTROLLER),
-        ("v1", "ServiceAccount", namespace, CONTROLLER),
-        (rbac, "RoleBinding", Some("kube-node-lease"), DAEMON),
-        (rbac, "Role", Some("kube-node-lease"), DAEMON),
-        (rbac, "ClusterRoleBinding", None, DAEMON),
-        (rbac, "ClusterRole", None, DAEMON),
-        ("v1", "ServiceAccount", namespace, DAEMON),
-        ("coordination.k8s.io/v1", "Lease", namespace, CONTROLLER),
-        ("berth.dev/v1alpha1", "Roster", None, ROSTER),
-    ]);
-    for (api_version, kind, namespace, name) in objects {
-        let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}});
-        if let Some(namespace) = namespace {
-            object["metadata"]["namespace"] = json!(namespace);
-        }
+    for object in everything(&options.namespace) {
         delete(client, &object, options.dry_run, &mut removal).await?;
     }
     if options.keep_definitions {

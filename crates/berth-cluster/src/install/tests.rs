@@ -310,3 +310,141 @@ fn the_controllers_are_told_whose_kubelets_these_are() {
     assert!(told(Some(Flavour::Openshift)).contains(r#""--flavour","openshift""#));
     assert!(!told(None).contains("--flavour"));
 }
+
+/// Every combination of options that can change which objects there are.
+fn all_options() -> Vec<InstallOptions> {
+    let mut all = vec![options()];
+    let mut vary = |change: &dyn Fn(&InstallOptions) -> InstallOptions| {
+        let varied: Vec<InstallOptions> = all.iter().map(change).collect();
+        all.extend(varied);
+    };
+    vary(&|options| InstallOptions {
+        mode: InstallMode::Full,
+        ..options.clone()
+    });
+    vary(&|options| InstallOptions {
+        approve: true,
+        ..options.clone()
+    });
+    for admission in [Admission::Webhook, Admission::Off] {
+        vary(&|options| InstallOptions {
+            admission,
+            ..options.clone()
+        });
+    }
+    vary(&|options| InstallOptions {
+        certificate: None,
+        ..options.clone()
+    });
+    vary(&|options| InstallOptions {
+        client_authority: Some("roots".to_owned()),
+        failure: FailurePolicy::Fail,
+        flavour: Some(Flavour::Openshift),
+        ..options.clone()
+    });
+    vary(&|options| InstallOptions {
+        pool_definitions: false,
+        ..options.clone()
+    });
+    vary(&|options| InstallOptions {
+        database_secret: Some("database".to_owned()),
+        replicas: 1,
+        ..options.clone()
+    });
+    vary(&|options| InstallOptions {
+        daemon: false,
+        ..options.clone()
+    });
+    all
+}
+
+#[test]
+fn what_install_brings_is_taken_away() {
+    let gone = everything("berth-system");
+    let removed: BTreeSet<String> = names(&gone).into_iter().collect();
+    assert_eq!(removed.len(), gone.len(), "each goes once");
+    // Definitions and the namespace go by rules of their own.
+    let apart = ["CustomResourceDefinition ", "Namespace "];
+    let mut brought = BTreeSet::new();
+    let all = all_options();
+    assert_eq!(all.len(), 512);
+    for options in &all {
+        for name in names(&manifests(options)) {
+            let by_itself = apart.iter().any(|kind| name.starts_with(kind));
+            assert!(by_itself || removed.contains(&name), "{name} stays: {options:?}");
+            brought.insert(name);
+        }
+    }
+    // The rest is what the controllers make, or earlier versions brought.
+    let rest: Vec<&String> = removed.difference(&brought).collect();
+    assert_eq!(
+        rest,
+        [
+            "Lease berth-system/berth-controller",
+            "MutatingAdmissionPolicy /berth-node-labels",
+            "MutatingAdmissionPolicyBinding /berth-node-labels",
+            "Role kube-system/berth-controller",
+            "RoleBinding kube-system/berth-controller",
+            "Roster /places",
+            "ValidatingAdmissionPolicy /berth-node-notes",
+            "ValidatingAdmissionPolicy /berth-pool-claims",
+            "ValidatingAdmissionPolicyBinding /berth-node-notes",
+            "ValidatingAdmissionPolicyBinding /berth-pool-claims",
+        ]
+    );
+    // Nothing is put back meanwhile, and what is asked goes before those who answer.
+    let place = |name: &str| names(&gone).iter().position(|known| known == name).expect(name);
+    for (first, then) in [
+        (
+            "Deployment berth-system/berth-controller",
+            "Lease berth-system/berth-controller",
+        ),
+        (
+            "DaemonSet berth-system/berth-daemon",
+            "ServiceAccount berth-system/berth-daemon",
+        ),
+        (
+            "ValidatingWebhookConfiguration /berth",
+            "Service berth-system/berth-webhook",
+        ),
+        (
+            "ValidatingAdmissionPolicyBinding /berth-pool-claims",
+            "ValidatingAdmissionPolicy /berth-pool-claims",
+        ),
+        ("ClusterRoleBinding /berth-controller", "ClusterRole /berth-controller"),
+    ] {
+        assert!(place(first) < place(then), "{first} before {then}");
+    }
+}
+
+/// Whatever the controllers and daemons may create is taken away, or it is known why not.
+#[test]
+fn what_the_controllers_may_create_is_taken_away() {
+    let kinds: BTreeSet<String> = everything("berth-system")
+        .iter()
+        .filter_map(|object| object["kind"].as_str())
+        .map(|kind| super::cluster::resource("v1", kind).plural)
+        .collect();
+    let known = [
+        ("nodes", "they are the cluster's, and lose Berth's notes"),
+        ("berths", "they go with their definition"),
+        ("events", "they expire"),
+        ("pods/eviction", "an eviction is no object"),
+        (
+            "machineconfigs",
+            "pools and Nodes refer to them; they lose Berth's finalizer",
+        ),
+    ];
+    for options in all_options() {
+        for right in rights(&options).into_iter().chain(rbac::daemon_rights()) {
+            let creates = right.verbs.iter().any(|verb| ["create", "update"].contains(verb));
+            let is_known = known.iter().any(|(resource, _)| *resource == right.resource);
+            // To update finalizers creates nothing.
+            let is_object = !right.resource.ends_with("/finalizers");
+            assert!(
+                !creates || !is_object || is_known || kinds.contains(right.resource),
+                "{right:?} is left behind"
+            );
+        }
+    }
+}

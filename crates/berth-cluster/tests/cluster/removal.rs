@@ -1,8 +1,12 @@
 //! After Berth has been removed a cluster is as if it had never been there.
 
 use berth_cluster::{
+    admission::FailurePolicy,
     controller::Mode,
-    install::{RemovalOptions, remove},
+    install::{
+        Admission, InstallMode, InstallOptions, RemovalOptions, ServingCertificate, apply, display_name, manifests,
+        remove,
+    },
 };
 use berth_resources::{Berth, MachineConfig, MachineConfigPool};
 use berth_testing::Identity;
@@ -27,7 +31,82 @@ use crate::support::{Cluster, INFRA, Needs, WORKER, condition, from_json, has, o
 
 on_both! {
     Needs::NOTHING;
+    whatever_is_installed_is_taken_away,
     nothing_is_left_and_kubelets_and_administrators_are_on_their_own,
+}
+
+/// The objects of an installation, without definitions and its namespace, which have rules of their own.
+fn installation(namespace: &str, mode: InstallMode, admission: Admission) -> Vec<Value> {
+    let text = |text: &str| text.to_owned();
+    let mut objects = manifests(&InstallOptions {
+        mode,
+        namespace: namespace.to_owned(),
+        image: text("example.com/berth:1"),
+        replicas: 2,
+        approve: true,
+        admission,
+        certificate: Some(Box::new(ServingCertificate {
+            certificate: text("c"),
+            key: text("k"),
+            authority: text("a"),
+        })),
+        client_authority: Some(text("roots")),
+        failure: FailurePolicy::Ignore,
+        flavour: None,
+        pool_definitions: false,
+        database_secret: Some(text("database")),
+        daemon: true,
+        drift: "report",
+    });
+    objects.retain(|object| object["kind"] != "CustomResourceDefinition");
+    objects
+}
+
+async fn whatever_is_installed_is_taken_away(cluster: &mut Cluster) {
+    for (namespace, mode, admission) in [
+        ("berth-labels", InstallMode::Labels, Admission::Policy),
+        ("berth-full", InstallMode::Full, Admission::Policy),
+        ("berth-webhook", InstallMode::Full, Admission::Webhook),
+        ("berth-off", InstallMode::Full, Admission::Off),
+    ] {
+        let objects = installation(namespace, mode, admission);
+        for object in &objects {
+            // The API server knows the certificate to be none.
+            if object["kind"]
+                .as_str()
+                .is_some_and(|kind| kind.ends_with("WebhookConfiguration"))
+            {
+                continue;
+            }
+            apply(&cluster.client, object, false)
+                .await
+                .unwrap_or_else(|error| panic!("{}: {error}", display_name(object)));
+        }
+        let options = |dry_run| RemovalOptions {
+            namespace: namespace.to_owned(),
+            keep_definitions: true,
+            pools_too: false,
+            dry_run,
+        };
+        let removal = remove(&cluster.client, &options(false)).await.expect("removed");
+        for object in &objects {
+            let name = display_name(object);
+            let is_webhook = name.contains("WebhookConfiguration/");
+            assert!(
+                is_webhook || removal.removed.contains(&name),
+                "{name} stays: {removal:#?}"
+            );
+        }
+        let again = remove(&cluster.client, &options(true))
+            .await
+            .expect("an answer")
+            .removed;
+        // Nobody ends namespaces on an API server without controllers.
+        assert!(
+            again.iter().all(|name| name.starts_with("Namespace/")),
+            "there is something left to remove: {again:?}"
+        );
+    }
 }
 
 const EDGE: &str = "example.com/edge";
