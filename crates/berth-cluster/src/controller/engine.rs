@@ -55,6 +55,12 @@ const SECOND_LOOKS: Pace = Pace {
     first: Duration::from_millis(10),
     longest: RETRIES.longest,
 };
+/// The same where the Node was read, and is another one than the decision was made from. A Node that others write to for long is right
+/// soon after they stop, however often they were faster before.
+const OVERTAKEN: Pace = Pace {
+    first: SECOND_LOOKS.first,
+    longest: Duration::from_millis(200),
+};
 /// How many changes are taken at once before the next decision.
 const BATCH: usize = 2048;
 
@@ -516,7 +522,7 @@ impl Engine {
         let failures = self.failures.entry(key.clone()).or_default();
         *failures += 1;
         let is_outdated = error.is_outdated();
-        let wait = pace(is_outdated).after(*failures, error.retry_after());
+        let wait = pace(is_outdated, written.overtaken).after(*failures, error.retry_after());
         if is_outdated {
             debug!(name, error = &error as &dyn std::error::Error, "deciding again");
         } else {
@@ -588,8 +594,12 @@ impl Engine {
 }
 
 /// How long to wait after failures.
-const fn pace(is_outdated: bool) -> Pace {
-    if is_outdated { SECOND_LOOKS } else { RETRIES }
+const fn pace(is_outdated: bool, overtaken: bool) -> Pace {
+    match (is_outdated, overtaken) {
+        (true, true) => OVERTAKEN,
+        (true, false) => SECOND_LOOKS,
+        (false, _) => RETRIES,
+    }
 }
 
 pub(super) async fn sleep_until(at: Option<Instant>) {

@@ -102,6 +102,8 @@ pub(super) struct Written {
     pub(super) node: Option<NodeView>,
     /// The Node as it is, where somebody else was faster: it was read and not written.
     pub(super) seen: Option<NodeView>,
+    /// Somebody else has written to the Node since it was decided about, so that the next write may well be taken.
+    pub(super) overtaken: bool,
     pub(super) berth: Option<Berth>,
     /// What the objects that stand for a machine say.
     pub(super) machine: Option<MachineState>,
@@ -297,6 +299,12 @@ impl Writer {
         if matches!(&result, Err(error) if error.is_outdated()) {
             // Without an answer the watch tells.
             written.seen = self.read_node(name).await.ok().flatten();
+            let decided = match write {
+                NodeWrite::Create(_) => None,
+                NodeWrite::Patch(patch) => patch.resource_version.as_ref(),
+            };
+            let is_another = |seen: &NodeView| decided.is_some_and(|decided| *decided != seen.resource_version);
+            written.overtaken = written.seen.as_ref().is_some_and(is_another);
         }
         result
     }
@@ -329,6 +337,7 @@ impl Writer {
         if node.as_ref().map(|node| &node.resource_version) == seen {
             return Ok(());
         }
+        written.overtaken = node.is_some();
         written.seen = node;
         Err(WriteError::Outdated)
     }

@@ -591,12 +591,12 @@ async fn the_place_of_a_node_whose_kubelet_is_alive_is_not_given_away() {
 fn a_write_that_came_too_late_is_soon_tried_again() {
     let waits = |is_outdated| {
         (1..=5)
-            .map(|failures| pace(is_outdated).after(failures, None))
+            .map(|failures| pace(is_outdated, false).after(failures, None))
             .sum::<Duration>()
     };
     assert_eq!(waits(true), Duration::from_millis(310));
     assert_eq!(waits(false), Duration::from_millis(6200));
     for is_outdated in [true, false] {
-        assert_eq!(pace(is_outdated).after(u32::MAX, None), RETRIES.longest);
+        assert_eq!(pace(is_outdated, false).after(u32::MAX, None), RETRIES.longest);
     }
 }

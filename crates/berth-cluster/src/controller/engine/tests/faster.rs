@@ -14,6 +14,8 @@ struct Busy {
     node: Value,
     /// Nobody else writes any more.
     calm: bool,
+    /// Others write what Berth does not look at, such as heartbeats: only the version of the Node changes.
+    heartbeats: bool,
     requests: Vec<String>,
 }
 
@@ -51,6 +53,10 @@ async fn answer(busy: Arc<Mutex<Busy>>, request: Request<Body>) -> Result<Respon
         merge(object, &sent);
         (200, object.clone())
     } else {
+        if busy.heartbeats {
+            let version: u64 = busy.node["metadata"]["resourceVersion"].as_str().unwrap().parse()?;
+            busy.node["metadata"]["resourceVersion"] = json!((version + 1).to_string());
+        }
         let conflict =
             json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Conflict", "code": 409});
         (409, conflict)
@@ -215,4 +221,52 @@ async fn a_node_that_was_only_read_has_lost_nothing() {
     assert!(outcome.0.seen.is_some(), "{outcome:?}");
     engine.done((job.key, outcome));
     assert_eq!(engine.brake.ledger.lately(Instant::now()), 0);
+}
+
+/// How long the next attempt is away after others were faster so often.
+async fn wait_after(times: usize, heartbeats: bool) -> (Engine, Arc<Mutex<Busy>>, Duration) {
+    let (mut engine, busy) = engine();
+    relabel(&mut engine, &busy);
+    busy.lock().unwrap().heartbeats = heartbeats;
+    for _ in 0..times {
+        let woken = std::mem::take(&mut engine.wakes);
+        engine.state.dirty.extend(woken.into_iter().map(|(_, name)| name));
+        attempt(&mut engine).await;
+    }
+    let (at, _) = engine.wakes.first().expect("it is tried again");
+    let wait = at.saturating_duration_since(Instant::now());
+    (engine, busy, wait)
+}
+
+/// A second after the last write of others the Node is right, however long they wrote: nothing tells of their last one, because it
+/// changes nothing that Berth looks at.
+#[tokio::test]
+async fn a_node_that_others_write_often_is_right_soon_after_they_stop() {
+    for times in [1, 5, 12, 40] {
+        let (mut engine, busy, wait) = wait_after(times, true).await;
+        assert!(wait <= Duration::from_millis(200), "{wait:?} after {times} times");
+        busy.lock().unwrap().calm = true;
+        let woken = std::mem::take(&mut engine.wakes);
+        engine.state.dirty.extend(woken.into_iter().map(|(_, name)| name));
+        engine.decide();
+        let job = engine.jobs.pop_front().expect("it is tried again");
+        let outcome = engine.writer.clone().run(job.work).await;
+        assert!(outcome.1.is_ok(), "{outcome:?}");
+        engine.done((job.key, outcome));
+        assert_eq!(
+            busy.lock().unwrap().node["metadata"]["labels"]["example.com/tier"],
+            "worker"
+        );
+    }
+}
+
+/// An API server, or an admission webhook, that says so although nobody has written is asked less and less often.
+#[tokio::test]
+async fn a_conflict_without_another_writer_is_no_hurry() {
+    let (_, _, first) = wait_after(1, false).await;
+    let (_, _, wait) = wait_after(12, false).await;
+    assert!(
+        first < Duration::from_secs(1) && wait > Duration::from_secs(5),
+        "{first:?} {wait:?}"
+    );
 }
