@@ -120,8 +120,7 @@ pub async fn doctor(client: &Client, expected: &Expected) -> kube::Result<Vec<Ch
     }
     if installed {
         admission::admission(client, expected, &mut checks).await?;
-        berths(client, &mut checks).await?;
-        daemons::stuck(client, &mut checks).await?;
+        berths(client, expected.now, &mut checks).await?;
     }
     certificates(client, expected, &mut checks).await?;
     if expected.approve {
@@ -392,8 +391,8 @@ async fn certificates(client: &Client, expected: &Expected, checks: &mut Checks)
     Ok(())
 }
 
-async fn berths(client: &Client, checks: &mut Checks) -> kube::Result<()> {
-    let summary = summary(client).await?;
+async fn berths(client: &Client, now: Timestamp, checks: &mut Checks) -> kube::Result<()> {
+    let summary = summary(client, now).await?;
     daemons::silent(&summary.pools, checks);
     let bad: Vec<&str> = summary
         .berths
@@ -414,5 +413,6 @@ async fn berths(client: &Client, checks: &mut Checks) -> kube::Result<()> {
             "`berth status` shows which and why",
         );
     }
+    daemons::stuck(&summary, checks);
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use berth_decide::{
     NodeView,
-    pools::{NodeCase, NodeTrouble, PoolView, troubles},
+    pools::{NodeCase, NodeTrouble, PoolView, drains, troubles},
 };
 use berth_documents::DocumentSet;
 use berth_nodes::{Hold, Nodes, Trouble, WriteError};
@@ -13,6 +13,7 @@ use berth_pools::{
 };
 use berth_resources::{MachineConfig as MachineConfigResource, MachineConfigPool};
 use berth_site::name_problem;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Api, Client, ResourceExt as _,
@@ -21,7 +22,7 @@ use kube::{
 };
 use tracing::warn;
 
-use crate::missing::is_missing;
+use crate::{missing::is_missing, stuck::stuck_on};
 
 /// The object with the cluster's policies for what a change needs.
 const POLICIES: &str = "cluster";
@@ -43,7 +44,7 @@ pub struct Inspection {
 }
 
 /// Looks at a node; `None`: there is no such Node.
-pub async fn inspect(client: &Client, name: &str) -> Result<Option<Inspection>, WriteError> {
+pub async fn inspect(client: &Client, name: &str, now: Timestamp) -> Result<Option<Inspection>, WriteError> {
     let nodes = Nodes::new(client.clone(), Hold::endless());
     let api: Api<Node> = Api::all(client.clone());
     let node = match name_problem(name) {
@@ -79,10 +80,17 @@ pub async fn inspect(client: &Client, name: &str) -> Result<Option<Inspection>, 
         }
     }
     let configs = specs.into_keys().collect();
+    let stuck = if drains(&node) {
+        stuck_on(client, name, now).await.map_err(WriteError::Refused)?
+    } else {
+        Vec::new()
+    };
     let troubles = troubles(&NodeCase {
         node: &node,
         pool: pool.as_ref(),
         configs: &configs,
+        stuck: &stuck,
+        now,
     });
     Ok(Some(Inspection {
         node,

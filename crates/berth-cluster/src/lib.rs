@@ -18,6 +18,7 @@ pub mod install;
 pub mod lease;
 mod missing;
 mod request;
+mod stuck;
 mod summary;
 mod vital;
 
@@ -26,4 +27,5 @@ pub use documents::{DocumentKind, Snapshot, follow_documents, list_documents};
 pub use inspect::{Inspection, inspect};
 pub use missing::{is_missing, is_missing_kind};
 pub use request::{RequestError, request_node};
+pub use stuck::{MendOptions, Mended, mend};
 pub use summary::summary;

@@ -51,7 +51,7 @@ pub use relabel::{
     Given, LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, UnknownStrategy, label_diff,
 };
 pub use serving::{Place, PoolServing, Serving};
-pub use summary::{BerthSummary, PoolSummary, Summary, summarize};
+pub use summary::{BerthSummary, PoolSummary, Summary, TroubledNode, summarize};
 pub use systems::{BootConfig, Witness, config_with_built_image, os_id_of_image};
 pub use units::UnitLabels;
 pub use view::NodeView;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     names::{condition, reason},
-    pools::{PoolView, silent},
+    pools::{NodeTrouble, PoolView, silent},
 };
 
 /// The state of a cluster in a few lines.
@@ -21,6 +21,21 @@ pub struct Summary {
     pub berths: Vec<BerthSummary>,
     /// Nodes that have no Berth.
     pub without_berth: Vec<String>,
+    /// What keeps nodes from what their pools want, by node. Pools whose daemons do not answer name them themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub troubled: Vec<TroubledNode>,
+}
+
+/// One thing that keeps a node from what its pool wants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TroubledNode {
+    /// The node.
+    pub node: String,
+    /// Its pool.
+    pub pool: String,
+    /// What is wrong, and what helps.
+    #[serde(flatten)]
+    pub trouble: NodeTrouble,
 }
 
 /// One pool.
@@ -111,6 +126,7 @@ pub fn summarize(pools: &[PoolView], berths: &[Berth], nodes: &[NodeState]) -> S
         pools: by_pool.into_values().collect(),
         berths: rows,
         without_berth,
+        troubled: Vec::new(),
     }
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn run(
         Command::Doctor(args) => doctor::run(&args, clock, printer),
         Command::Controller(args) => controller::run(&args, clock),
         Command::Daemon(args) => daemon::run(&args, clock, printer),
-        Command::Status(args) => status::run(&args, printer),
+        Command::Status(args) => status::run(&args, clock, printer),
         Command::Node(args) => node::run(&args, clock, printer),
         Command::Completion(args) => completion::run(&args, printer),
         Command::Lint(args) => lint::run(&args, stdin, printer),

@@ -1,17 +1,11 @@
 //! Whether node daemons run where full mode needs them.
 
-use k8s_openapi::api::{apps::v1::DaemonSet, core::v1::Node};
-use kube::{Api, Client, ResourceExt, api::ListParams};
+use k8s_openapi::api::apps::v1::DaemonSet;
+use kube::{Api, Client};
 
 use super::{Checks, Expected, Health};
-use crate::{
-    inspect::{configs, membership, pool_of, pools},
-    install::{DAEMON, InstallMode},
-};
-use berth_decide::{
-    NodeView, PoolSummary,
-    pools::{NodeCase, STEP_DAEMON, troubles},
-};
+use crate::install::{DAEMON, InstallMode};
+use berth_decide::{PoolSummary, Summary, TroubledNode};
 
 /// What helps where no node daemon answers.
 pub const NO_DAEMON: &str =
@@ -79,58 +73,32 @@ pub(super) fn silent(pools: &[PoolSummary], checks: &mut Checks) {
 }
 
 /// Nodes that do not get to what their pool wants, each with the step and what helps.
-pub(super) async fn stuck(client: &Client, checks: &mut Checks) -> kube::Result<()> {
-    let pools = pools(client).await?;
-    if pools.iter().all(|pool| pool.target.is_none()) {
-        return Ok(());
+pub(super) fn stuck(summary: &Summary, checks: &mut Checks) {
+    if summary.pools.is_empty() {
+        return;
     }
-    let membership = membership(&pools);
-    let all = ListParams::default();
-    let configs = configs(client).list_metadata(&all).await?;
-    let configs = configs.iter().map(ResourceExt::name_any).collect();
-    let nodes = Api::<Node>::all(client.clone()).list_metadata(&all).await?;
-    let mut stuck = 0_usize;
-    for node in nodes {
-        let node = NodeView {
-            name: node.name_any(),
-            labels: node.metadata.labels.unwrap_or_default(),
-            annotations: node.metadata.annotations.unwrap_or_default(),
-            ..NodeView::default()
-        };
-        let Some(pool) = pool_of(&membership, &pools, &node) else {
-            continue;
-        };
-        let case = NodeCase {
-            node: &node,
-            pool: Some(pool),
-            configs: &configs,
-        };
-        // Pools without daemons are named as a whole.
-        let Some(trouble) = troubles(&case).into_iter().find(|trouble| trouble.step != STEP_DAEMON) else {
-            continue;
-        };
-        stuck = stuck.saturating_add(1);
-        if stuck <= NAMES {
-            checks.add(
-                "nodes",
-                Health::Warning,
-                format!(
-                    "pool {}: {} stops at step {}: {}",
-                    pool.name, node.name, trouble.step, trouble.message
-                ),
-                trouble.advice,
-            );
-        }
+    let mut nodes: Vec<&TroubledNode> = summary.troubled.iter().collect();
+    // What keeps it at the first step keeps it from the others.
+    nodes.dedup_by(|next, before| next.node == before.node);
+    for TroubledNode { node, pool, trouble } in nodes.iter().take(NAMES) {
+        checks.add(
+            "nodes",
+            Health::Warning,
+            format!(
+                "pool {pool}: {node} stops at step {}: {}",
+                trouble.step, trouble.message
+            ),
+            &trouble.advice,
+        );
     }
-    match stuck.saturating_sub(NAMES) {
-        _ if stuck == 0 => checks.ok("nodes", "no node is kept from what its pool wants"),
+    match nodes.len().saturating_sub(NAMES) {
+        _ if nodes.is_empty() => checks.ok("nodes", "no node is kept from what its pool wants"),
         0 => {}
         more => checks.add(
             "nodes",
             Health::Warning,
             format!("{more} more nodes do not go on"),
-            "`berth status` and `kubectl get mcp` show the pools, `berth node show NAME` one node",
+            "`berth status` names them, `berth node show NAME` shows one node",
         ),
     }
-    Ok(())
 }

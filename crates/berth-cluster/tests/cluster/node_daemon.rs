@@ -3,6 +3,7 @@
 mod alone;
 mod machine;
 mod rollout;
+mod stuck;
 
 use berth_daemon::Settings;
 use berth_pools::annotation;

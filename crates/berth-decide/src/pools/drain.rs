@@ -4,10 +4,14 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use berth_labels::{LabelSelector, Selector};
 use berth_pools::{NodeState, annotation};
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::{
     core::v1::{Pod, PodCondition},
-    policy::v1::PodDisruptionBudget,
+    policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus},
 };
+
+/// What has not moved for so long does not move by itself.
+const LONG: SignedDuration = SignedDuration::from_mins(10);
 
 /// What a node's daemon asks the controller for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +110,9 @@ struct Budget {
     left: i32,
     healthy: i32,
     desired: i32,
+    expected: i32,
+    /// Since when it allows nothing.
+    since: Option<Timestamp>,
     /// Whether its status is about what it says now.
     counted: bool,
 }
@@ -128,6 +135,8 @@ impl Budgets {
                 left: status.disruptions_allowed,
                 healthy: status.current_healthy,
                 desired: status.desired_healthy,
+                expected: status.expected_pods,
+                since: forbids_since(&status),
                 counted: status.observed_generation >= budget.metadata.generation,
             });
         }
@@ -139,13 +148,7 @@ impl Budgets {
         if !pod.serves {
             return Ok(());
         }
-        let of_pod = |budget: &Budget| {
-            budget.namespace == pod.namespace
-                && budget
-                    .selector
-                    .matches_with(|key| pod.labels.get(key).map(String::as_str))
-        };
-        for budget in self.0.iter().filter(|budget| of_pod(budget)) {
+        for budget in self.0.iter().filter(|budget| budget.is_about(pod)) {
             let name = &budget.name;
             if !budget.counted {
                 return Err(format!(
@@ -160,11 +163,99 @@ impl Budgets {
                 ));
             }
         }
-        for budget in self.0.iter_mut().filter(|budget| of_pod(budget)) {
+        for budget in self.0.iter_mut().filter(|budget| budget.is_about(pod)) {
             budget.left -= 1;
         }
         Ok(())
     }
+}
+
+impl Budget {
+    fn is_about(&self, pod: &PodView) -> bool {
+        let label = |key: &str| pod.labels.get(key).map(String::as_str);
+        self.namespace == pod.namespace && self.selector.matches_with(label)
+    }
+
+    /// Whether it will not let a Pod go by itself: all its Pods are there and it allows nothing, or it has allowed nothing for long.
+    fn is_stuck(&self, now: Timestamp) -> bool {
+        let long = self.since.is_some_and(|since| is_long_ago(since, now));
+        self.counted && self.left < 1 && (long || (self.expected > 0 && self.healthy >= self.expected))
+    }
+}
+
+fn forbids_since(status: &PodDisruptionBudgetStatus) -> Option<Timestamp> {
+    let mut conditions = status.conditions.iter().flatten();
+    let allows = conditions.find(|condition| condition.type_ == "DisruptionAllowed" && condition.status == "False")?;
+    Some(allows.last_transition_time.0)
+}
+
+fn is_long_ago(time: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(time) > LONG
+}
+
+/// A Pod that keeps its node from being drained, and will not go by itself.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct StuckPod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: Option<String>,
+    /// What keeps it.
+    pub why: String,
+    /// What helps.
+    pub advice: String,
+    /// Whether a budget keeps it; otherwise it has been on its way out for too long.
+    pub held: bool,
+}
+
+/// The Pods of a node that keep its drain from ending and will not go by themselves. A Pod that waits for others to come up
+/// elsewhere is not one of them, unless that takes long.
+pub fn stuck_pods(pods: &[Pod], budgets: &Budgets, now: Timestamp) -> Vec<StuckPod> {
+    let mut found = Vec::new();
+    for pod in pods {
+        let view = PodView::from(pod);
+        if view.stays {
+            continue;
+        }
+        let (namespace, name) = (&view.namespace, &view.name);
+        let (why, advice, held) = if let Some(deleted) = &pod.metadata.deletion_timestamp {
+            if !is_long_ago(deleted.0, now) {
+                continue;
+            }
+            (
+                format!("it should have ended at {}", deleted.0),
+                format!("`kubectl -n {namespace} describe pod {name}` shows its finalizers and what its kubelet says"),
+                false,
+            )
+        } else {
+            let mut of_pod = budgets.0.iter().filter(|budget| view.serves && budget.is_about(&view));
+            let Some(budget) = of_pod.find(|budget| budget.is_stuck(now)) else {
+                continue;
+            };
+            let of = &budget.name;
+            (
+                format!(
+                    "the disruption budget {of} needs {} healthy Pods and has {} of {}",
+                    budget.desired, budget.healthy, budget.expected
+                ),
+                format!(
+                    "let its Pods become healthy, or have more of them, or change it: `kubectl -n {namespace} edit pdb {of}`"
+                ),
+                true,
+            )
+        };
+        found.push(StuckPod {
+            namespace: namespace.clone(),
+            name: name.clone(),
+            uid: view.uid.clone(),
+            why,
+            advice,
+            held,
+        });
+    }
+    found
 }
 
 /// The Pods that have to go, those that are on their way too.

@@ -420,6 +420,71 @@ fn a_budget_is_spent_before_the_server_is_asked() {
 }
 
 #[test]
+fn pods_that_will_not_go_by_themselves_are_found() {
+    let at = |text: &str| text.parse::<Timestamp>().unwrap();
+    let pod = |name: &str, app: &str, deleted: Option<&str>| {
+        serde_json::from_value::<Pod>(json!({
+            "metadata": {
+                "namespace": "a", "name": name, "uid": name, "labels": {"app": app}, "deletionTimestamp": deleted,
+            },
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+        }))
+        .unwrap()
+    };
+    // How many there are, how many are healthy, and since when nothing is allowed.
+    let budget = |name: &str, healthy: i32, expected: i32, since: &str| {
+        serde_json::from_value::<PodDisruptionBudget>(json!({
+            "metadata": {"namespace": "a", "name": name, "generation": 1},
+            "spec": {"selector": {"matchLabels": {"app": name}}},
+            "status": {
+                "observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": healthy, "desiredHealthy": 2,
+                "expectedPods": expected,
+                "conditions": [{
+                    "type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "",
+                    "lastTransitionTime": since,
+                }],
+            },
+        }))
+        .unwrap()
+    };
+    let mut budgets = Budgets::default();
+    budgets.extend(&[
+        budget("all", 2, 2, "2026-01-01T11:59:00Z"),
+        budget("soon", 2, 3, "2026-01-01T11:59:00Z"),
+        budget("broken", 2, 3, "2026-01-01T11:00:00Z"),
+    ]);
+    let pods = [
+        pod("all-0", "all", None),
+        pod("soon-0", "soon", None),
+        pod("broken-0", "broken", None),
+        pod("free-0", "free", None),
+        pod("leaving-0", "free", Some("2026-01-01T11:59:00Z")),
+        pod("hangs-0", "free", Some("2026-01-01T11:00:00Z")),
+    ];
+    let stuck = stuck_pods(&pods, &budgets, at("2026-01-01T12:00:00Z"));
+    let found: Vec<(&str, &str, bool)> = stuck
+        .iter()
+        .map(|pod| (pod.name.as_str(), pod.why.as_str(), pod.held))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (
+                "all-0",
+                "the disruption budget all needs 2 healthy Pods and has 2 of 2",
+                true
+            ),
+            (
+                "broken-0",
+                "the disruption budget broken needs 2 healthy Pods and has 2 of 3",
+                true
+            ),
+            ("hangs-0", "it should have ended at 2026-01-01T11:00:00Z", false),
+        ]
+    );
+}
+
+#[test]
 fn attempts_come_less_often_while_nothing_moves() {
     let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
     let waits: Vec<u64> = [false, false, false, false, true, false]

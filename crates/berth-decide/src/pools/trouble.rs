@@ -1,11 +1,15 @@
 //! What keeps one node from what its pool wants, and what helps.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use berth_pools::{DaemonState, NodeState, annotation};
+use jiff::{SignedDuration, Timestamp};
 
-use super::{MemberView, PoolView, UPDATE_IN_PROGRESS, silent_node};
+use super::{DrainRequest, MemberView, PoolView, StuckPod, UPDATE_IN_PROGRESS, silent_node};
 use crate::{patch::NodePatch, view::NodeView};
+
+/// A server takes ten minutes in its firmware, and a switch in its network some more.
+const LONGEST_REBOOT: SignedDuration = SignedDuration::from_mins(20);
 
 /// The step at which a daemon begins.
 pub const STEP_DAEMON: &str = "daemon";
@@ -19,6 +23,16 @@ pub struct NodeCase<'a> {
     pub pool: Option<&'a PoolView>,
     /// The rendered configs that the cluster has.
     pub configs: &'a BTreeSet<String>,
+    /// The Pods that keep its drain from ending, where it [`drains`].
+    pub stuck: &'a [StuckPod],
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// Whether a node waits for a drain, so that its Pods have to be looked at.
+pub fn drains(node: &NodeView) -> bool {
+    let state = MemberView::from(node.clone()).state;
+    matches!(DrainRequest::of(&state), Some(DrainRequest::Drain(_)))
 }
 
 /// Something that keeps a node from going on.
@@ -45,6 +59,10 @@ pub enum Repair {
     ForgetState,
     /// Let Pods come again.
     Uncordon,
+    /// Nothing is asked for but what was carried out last.
+    ForgetDrain,
+    /// Delete Pods that a disruption budget holds. Only if somebody wants just that.
+    DeletePods(Vec<StuckPod>),
 }
 
 impl Repair {
@@ -54,6 +72,14 @@ impl Repair {
             Self::Want(config) => format!("desiredConfig is {config}"),
             Self::ForgetState => "the daemon is asked to say anew what it does".to_owned(),
             Self::Uncordon => "the node takes Pods again".to_owned(),
+            Self::ForgetDrain => "the request that nobody understands is taken back".to_owned(),
+            Self::DeletePods(pods) => {
+                let names: Vec<String> = pods
+                    .iter()
+                    .map(|pod| format!("{}/{}", pod.namespace, pod.name))
+                    .collect();
+                format!("deleted, whatever their budgets say: {}", names.join(", "))
+            }
         }
     }
 }
@@ -74,6 +100,11 @@ pub fn repair(node: &NodeView, repairs: &[Repair]) -> NodePatch {
             Repair::ForgetState => {
                 patch.annotations.insert(annotation::STATE.to_owned(), None);
             }
+            Repair::ForgetDrain => {
+                let applied = node.annotations.get(annotation::LAST_APPLIED_DRAIN).cloned();
+                patch.annotations.insert(annotation::DESIRED_DRAIN.to_owned(), applied);
+            }
+            Repair::DeletePods(_) => {}
             Repair::Uncordon => {
                 patch.unschedulable = Some(false);
                 let others = node.taints.iter().filter(|taint| taint.key != UPDATE_IN_PROGRESS);
@@ -95,7 +126,10 @@ pub fn troubles(case: &NodeCase<'_>) -> Vec<NodeTrouble> {
         wanted(&node, pool, target, case.configs),
         state(&node),
         daemon(&node),
+        drain(&node, case.stuck),
+        reboot(&node, case),
         given_up(&node),
+        drift(case.node),
         cordon(&node),
     ]
     .into_iter()
@@ -150,6 +184,75 @@ fn daemon(node: &NodeState) -> Option<NodeTrouble> {
             None => "no node daemon says what it runs".to_owned(),
         },
         advice: "`berth doctor --mode full` says whether the daemon runs; its log says what it waits for".to_owned(),
+        repair: None,
+    })
+}
+
+/// Its drain does not end, or nobody knows what it asks for.
+fn drain(node: &NodeState, stuck: &[StuckPod]) -> Option<NodeTrouble> {
+    let name = &node.name;
+    match DrainRequest::of(node)? {
+        DrainRequest::Uncordon(_) => None,
+        DrainRequest::Unknown(request) => Some(NodeTrouble {
+            step: "drain",
+            message: format!("it asks for `{request}`, which is neither a drain nor an uncordon"),
+            advice: format!("`berth node repair {name}` takes that back"),
+            repair: Some(Repair::ForgetDrain),
+        }),
+        DrainRequest::Drain(_) => {
+            let first = stuck.first()?;
+            let mut message = format!("its drain waits for {}/{}: {}", first.namespace, first.name, first.why);
+            if stuck.len() > 1 {
+                // Writing to a String cannot fail.
+                let _ = write!(message, " (and {} more Pods)", stuck.len() - 1);
+            }
+            let held: Vec<StuckPod> = stuck.iter().filter(|pod| pod.held).cloned().collect();
+            let mut advice = first.advice.clone();
+            if !held.is_empty() {
+                let _ = write!(
+                    advice,
+                    "; `berth node repair {name} --delete-pods` deletes what budgets hold"
+                );
+            }
+            Some(NodeTrouble {
+                step: "drain",
+                message,
+                advice,
+                repair: (!held.is_empty()).then_some(Repair::DeletePods(held)),
+            })
+        }
+    }
+}
+
+/// It was started again, and nothing has been heard of it since.
+fn reboot(node: &NodeState, case: &NodeCase<'_>) -> Option<NodeTrouble> {
+    if text(node, annotation::POST_CONFIG_ACTION) != "Rebooting" {
+        return None;
+    }
+    let silent = case.now.duration_since(case.node.silent_since?);
+    (silent > LONGEST_REBOOT).then(|| NodeTrouble {
+        step: "reboot",
+        message: format!(
+            "it was started again and has not been heard of for {} minutes",
+            silent.as_mins()
+        ),
+        advice: "look at its console, or switch it off and on: its daemon goes on by what is on the disk, and goes back if the \
+                 node does not become healthy"
+            .to_owned(),
+        repair: None,
+    })
+}
+
+/// Something on the host is not as its config says.
+fn drift(node: &NodeView) -> Option<NodeTrouble> {
+    let first = node.annotations.get(annotation::DRIFT)?.lines().next()?;
+    Some(NodeTrouble {
+        step: "drift",
+        message: first.to_owned(),
+        advice: format!(
+            "`berth node show {0}` shows all of it, `berth node force {0}` writes everything anew",
+            node.name
+        ),
         repair: None,
     })
 }
@@ -229,6 +332,13 @@ mod tests {
     }
 
     fn found(node: &NodeView, configs: &[&str]) -> Vec<(&'static str, Option<Repair>)> {
+        all(node, configs, &[])
+            .into_iter()
+            .map(|trouble| (trouble.step, trouble.repair))
+            .collect()
+    }
+
+    fn all(node: &NodeView, configs: &[&str], stuck: &[StuckPod]) -> Vec<NodeTrouble> {
         let pool = PoolView::read(&json!({
             "metadata": {"name": "edge"}, "spec": {"configuration": {"name": NEW}},
         }));
@@ -237,12 +347,91 @@ mod tests {
             node,
             pool: Some(&pool),
             configs: &configs,
+            stuck,
+            now: "2026-11-19T12:00:00Z".parse().unwrap(),
         };
-        let found = troubles(&case);
-        found
-            .into_iter()
-            .map(|trouble| (trouble.step, trouble.repair))
-            .collect()
+        troubles(&case)
+    }
+
+    #[test]
+    fn a_drain_that_does_not_end_names_the_pod_and_what_holds_it() {
+        let mut node = node(OLD, NEW, "Working");
+        let ask = |node: &mut NodeView, request: &str| {
+            node.annotations
+                .insert(annotation::DESIRED_DRAIN.to_owned(), request.to_owned());
+        };
+        ask(&mut node, &format!("drain-{NEW}"));
+        assert!(drains(&node));
+        assert_eq!(found(&node, &[NEW]), [], "it is on its way");
+        let pod = |name: &str, held: bool| StuckPod {
+            namespace: "web".to_owned(),
+            name: name.to_owned(),
+            uid: Some(name.to_owned()),
+            why: "the budget says no".to_owned(),
+            advice: "change it".to_owned(),
+            held,
+        };
+        let stuck = [pod("web-0", true), pod("web-1", false)];
+        let [trouble] = &all(&node, &[NEW], &stuck)[..] else {
+            panic!("one trouble");
+        };
+        assert_eq!(trouble.step, "drain");
+        assert_eq!(
+            trouble.message,
+            "its drain waits for web/web-0: the budget says no (and 1 more Pods)"
+        );
+        assert!(
+            trouble.advice.contains("berth node repair n1 --delete-pods"),
+            "{}",
+            trouble.advice
+        );
+        assert_eq!(trouble.repair, Some(Repair::DeletePods(stuck[..1].to_vec())));
+        // What only terminates is never deleted by force.
+        assert_eq!(all(&node, &[NEW], &stuck[1..])[0].repair, None);
+
+        ask(&mut node, "dance-with-me");
+        assert!(!drains(&node));
+        assert_eq!(found(&node, &[NEW]), [("drain", Some(Repair::ForgetDrain))]);
+        let patch = repair(&node, &[Repair::ForgetDrain]).to_value();
+        assert_eq!(
+            patch["metadata"]["annotations"],
+            json!({annotation::DESIRED_DRAIN: null})
+        );
+    }
+
+    #[test]
+    fn a_node_that_does_not_come_back_from_a_reboot_is_named_after_a_while() {
+        let mut node = node(OLD, NEW, "Working");
+        node.annotations
+            .insert(annotation::POST_CONFIG_ACTION.to_owned(), "Rebooting".to_owned());
+        assert_eq!(found(&node, &[NEW]), [], "it has not gone down yet");
+        node.silent_since = Some("2026-11-19T11:50:00Z".parse().unwrap());
+        assert_eq!(found(&node, &[NEW]), [], "servers take their time");
+        node.silent_since = Some("2026-11-19T11:20:00Z".parse().unwrap());
+        let [trouble] = &all(&node, &[NEW], &[])[..] else {
+            panic!("one trouble");
+        };
+        assert_eq!(
+            (trouble.step, trouble.message.as_str()),
+            (
+                "reboot",
+                "it was started again and has not been heard of for 40 minutes"
+            )
+        );
+    }
+
+    #[test]
+    fn drift_is_named_by_its_first_line() {
+        let mut node = node(NEW, NEW, "Done");
+        let drift = "content mismatch for file \"/etc/motd\"\n-ours\n+theirs";
+        node.annotations.insert(annotation::DRIFT.to_owned(), drift.to_owned());
+        let [trouble] = &all(&node, &[NEW], &[])[..] else {
+            panic!("one trouble");
+        };
+        assert_eq!(
+            (trouble.step, trouble.message.as_str()),
+            ("drift", "content mismatch for file \"/etc/motd\"")
+        );
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub(crate) struct NodeForceArgs {
 /// Put right what keeps a node from going on, as far as that is in the cluster
 ///
 /// Corrects annotations that nobody can follow, has the node take its pool's config where the one that it is told to take is gone, and
-/// takes back the cordon that a drain left. Exit code 1 says that something is left that it cannot repair.
+/// takes back the cordon that a drain left. With --delete-pods it also ends a drain that disruption budgets hold up. Exit code 1 says that something is left that it cannot repair.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -79,6 +79,10 @@ pub(crate) struct NodeRepairArgs {
     /// The node
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
+
+    /// Delete the Pods that keep its drain from ending because a disruption budget holds them
+    #[arg(long)]
+    pub(crate) delete_pods: bool,
 
     /// Say what would be done
     #[arg(long)]

@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use berth_clock::Clock;
-use berth_cluster::{Inspection, inspect};
+use berth_cluster::{Inspection, MendOptions, inspect, mend};
 use berth_daemon::announce;
 use berth_decide::{
     NodePatch, NodeView,
-    pools::{NodeTrouble, Repair, repair},
+    pools::{NodeTrouble, Repair},
 };
 use berth_nodes::{Hold, Nodes, WriteError};
 use berth_pools::{Action, annotation};
+use jiff::Timestamp;
 use kube::Client;
 use serde::Serialize;
 
@@ -27,16 +28,16 @@ use crate::{
 /// Runs the command.
 pub(crate) fn run(args: &NodeArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     match &args.command {
-        NodeCommand::Show(args) => show(args, printer),
+        NodeCommand::Show(args) => show(args, clock, printer),
         NodeCommand::Force(args) => force(args, clock, printer),
-        NodeCommand::Repair(args) => repair_node(args, printer),
+        NodeCommand::Repair(args) => repair_node(args, clock, printer),
     }
 }
 
-fn show(args: &NodeShowArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+fn show(args: &NodeShowArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let found = wait(async {
         let client = connect(&args.cluster).await?;
-        look(&client, &args.name).await
+        look(&client, &args.name, clock.now()).await
     })?;
     let shown = Shown::new(found);
     printer.report(args.output.format, &shown)?;
@@ -48,16 +49,18 @@ fn show(args: &NodeShowArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure>
 }
 
 fn force(args: &NodeForceArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
-    let now = clock.now().to_string();
+    let now = clock.now();
     wait(async {
         let client = connect(&args.cluster).await?;
-        let found = look(&client, &args.name).await?;
+        let found = look(&client, &args.name, now).await?;
         let patch = NodePatch {
             uid: Some(found.node.uid),
-            annotations: [(announce::FORCE.to_owned(), Some(now))].into(),
+            annotations: [(announce::FORCE.to_owned(), Some(now.to_string()))].into(),
             ..NodePatch::default()
         };
-        write(&client, &args.name, &patch, false).await
+        let nodes = Nodes::new(client, Hold::endless());
+        let written = nodes.patch_metadata(&args.name, &patch, false).await;
+        written.map_err(|error| failed("the change of the Node", error))
     })?;
     printer.note(&format!(
         "the daemon of {name} writes everything anew; `berth node show {name}` says how far it is",
@@ -66,19 +69,20 @@ fn force(args: &NodeForceArgs, clock: &Clock, printer: &mut Printer<'_>) -> Resu
     Ok(Exit::Done)
 }
 
-fn repair_node(args: &NodeRepairArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+fn repair_node(args: &NodeRepairArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let repaired = wait(async {
         let client = connect(&args.cluster).await?;
-        let found = look(&client, &args.name).await?;
-        let (can, left): (Vec<_>, Vec<_>) = found.troubles.into_iter().partition(|trouble| trouble.repair.is_some());
-        let repairs: Vec<Repair> = can.iter().filter_map(|trouble| trouble.repair.clone()).collect();
-        if !repairs.is_empty() {
-            write(&client, &args.name, &repair(&found.node, &repairs), args.dry_run).await?;
-        }
+        let found = look(&client, &args.name, clock.now()).await?;
+        let options = MendOptions {
+            dry_run: args.dry_run,
+            delete_pods: args.delete_pods,
+        };
+        let mended = mend(&client, found, options).await;
+        let mended = mended.map_err(|error| failed("the repair", error))?;
         Ok(Repaired {
             node: args.name.clone(),
-            done: repairs.iter().map(Repair::describe).collect(),
-            left,
+            done: mended.done.iter().map(Repair::describe).collect(),
+            left: mended.left,
             dry_run: args.dry_run,
         })
     })?;
@@ -86,20 +90,16 @@ fn repair_node(args: &NodeRepairArgs, printer: &mut Printer<'_>) -> Result<Exit,
     Ok(if repaired.left.is_empty() { Exit::Done } else { Exit::No })
 }
 
-async fn look(client: &Client, name: &str) -> Result<Inspection, Failure> {
-    let found = inspect(client, name).await.map_err(|error| failed("the node", error))?;
+async fn look(client: &Client, name: &str, now: Timestamp) -> Result<Inspection, Failure> {
+    let found = inspect(client, name, now)
+        .await
+        .map_err(|error| failed("the node", error))?;
     found.ok_or_else(|| Failure::Unknown {
         what: "node",
         name: name.to_owned(),
         problem: "is not in the cluster".to_owned(),
         close: Vec::new(),
     })
-}
-
-async fn write(client: &Client, name: &str, patch: &NodePatch, dry_run: bool) -> Result<(), Failure> {
-    let nodes = Nodes::new(client.clone(), Hold::endless());
-    let written = nodes.patch_metadata(name, patch, dry_run).await;
-    written.map_err(|error| failed("the change of the Node", error))
 }
 
 fn failed(what: &str, error: WriteError) -> Failure {

@@ -1,10 +1,11 @@
 //! `berth status`: pools, berths, drift and conflicts of a cluster.
 
+use berth_clock::Clock;
 use berth_cluster::{
     doctor::{NO_DAEMON, few_names},
     summary,
 };
-use berth_decide::{BerthSummary, PoolSummary, Summary};
+use berth_decide::{BerthSummary, PoolSummary, Summary, TroubledNode};
 use serde::Serialize;
 
 use crate::{
@@ -12,18 +13,18 @@ use crate::{
     cluster::{connect, unanswered},
     exit::Exit,
     failure::Failure,
-    output::{Printer, Report, Table},
+    output::{Printer, Report, Table, printable},
 };
 
 /// Runs the command.
-pub(crate) fn run(args: &StatusArgs, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &StatusArgs, clock: &Clock, printer: &mut Printer<'_>) -> Result<Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(Failure::Runtime)?;
     let summary = runtime.block_on(async {
         let client = connect(&args.cluster).await?;
-        summary(&client).await.map_err(unanswered)
+        summary(&client, clock.now()).await.map_err(unanswered)
     })?;
     let drifted = summary.berths.iter().any(BerthSummary::has_drifted);
     printer.report(args.output.format, &StatusReport(summary))?;
@@ -72,6 +73,25 @@ impl Report for StatusReport {
             if let Some(words) = no_daemon(pool) {
                 text.extend(["\n", &words, "\n"]);
             }
+        }
+        let mut last = "";
+        for TroubledNode { node, pool, trouble } in &self.0.troubled {
+            if last.is_empty() {
+                text.push_str("\nnodes in trouble:\n");
+            }
+            if last != node {
+                text.extend(["  ", node, " (", pool, ")\n"]);
+                last = node;
+            }
+            text.extend([
+                "    ",
+                trouble.step,
+                ": ",
+                &printable(&trouble.message),
+                "\n      ",
+                &trouble.advice,
+                "\n",
+            ]);
         }
         if !self.0.without_berth.is_empty() {
             text.extend(["\nwithout a Berth: ", &self.0.without_berth.join(", "), "\n"]);

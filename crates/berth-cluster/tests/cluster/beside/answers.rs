@@ -1,5 +1,6 @@
 //! Questions to which Berth and the operator give one answer, over objects that an API server has.
 
+use berth_clock::Clock;
 use berth_cluster::summary;
 use berth_decide::Serving;
 use berth_documents::DocumentSet;
@@ -225,7 +226,9 @@ async fn counted<const POOLS: usize>(cluster: &Cluster, expected: [(&str, usize)
     let pools = objects::<MachineConfigPool>(cluster).await;
     let counted = async {
         loop {
-            let summary = summary(&cluster.client).await.expect("a summary");
+            let summary = summary(&cluster.client, Clock::system().now())
+                .await
+                .expect("a summary");
             let count = |name: &str| {
                 summary
                     .pools
@@ -243,7 +246,10 @@ async fn counted<const POOLS: usize>(cluster: &Cluster, expected: [(&str, usize)
     assert!(
         tokio::time::timeout(patience, counted).await.is_ok(),
         "never counted {expected:?}: {:?}",
-        summary(&cluster.client).await.expect("a summary").pools
+        summary(&cluster.client, Clock::system().now())
+            .await
+            .expect("a summary")
+            .pools
     );
     let nodes = objects::<Node>(cluster).await;
     for (name, number) in expected {

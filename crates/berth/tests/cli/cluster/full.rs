@@ -299,6 +299,15 @@ fn people_look_after_a_node(cluster: &Cluster) {
     let desired = format!("{GROUP}/desiredConfig");
     let tell = format!("annotate node d1 --overwrite {desired}=rendered-infra-gone");
     assert_eq!(cluster.kubectl(&tell).exit, 0);
+    let status = cluster.berth("status");
+    for line in [
+        "nodes in trouble:",
+        "  d1 (infra)",
+        "    config: rendered-infra-gone is wanted and is not in the cluster",
+        "      `berth node repair d1` has it take rendered-infra-",
+    ] {
+        assert!(status.stdout.contains(line), "{line}: {status}");
+    }
     let tried = cluster.berth("node repair d1 --dry-run");
     assert_eq!(tried.exit, 1, "its daemon does not answer: {tried}");
     assert!(
