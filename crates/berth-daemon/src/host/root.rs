@@ -7,6 +7,7 @@ use std::{
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, chown, symlink},
     path::{Component, Path, PathBuf},
+    thread,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -22,6 +23,9 @@ use crate::{
 
 /// How many links may lead to a place, as the kernel has it.
 const LINKS: usize = 40;
+
+/// So many files are synced at once: the file system joins them into few writes of its journal.
+const SYNCS: usize = 16;
 
 /// The longest name of a file.
 const NAME_LIMIT: usize = 255;
@@ -178,6 +182,13 @@ fn owner(metadata: &Metadata) -> Owner {
     }
 }
 
+fn sync_files(files: &[PathBuf]) -> Result<(), HostError> {
+    files.iter().try_for_each(|path| {
+        let synced = File::open(path).and_then(|file| file.sync_all());
+        synced.map_err(|error| file_error("sync", &path.to_string_lossy(), &error))
+    })
+}
+
 fn sync_folder(folder: &Path) -> io::Result<()> {
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         // A folder that is gone has nothing to sync, and the one above it is synced too.
@@ -317,11 +328,24 @@ impl Host for RootHost {
     }
 
     fn sync_staged(&mut self) -> Result<(), HostError> {
-        for staged in std::mem::take(&mut self.staged) {
-            let synced = File::open(&staged).and_then(|file| file.sync_all());
-            synced.map_err(|error| file_error("sync", &staged.to_string_lossy(), &error))?;
+        let staged: Vec<PathBuf> = std::mem::take(&mut self.staged).into_iter().collect();
+        if staged.len() <= SYNCS {
+            return sync_files(&staged);
         }
-        Ok(())
+        thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for files in staged.chunks(staged.len().div_ceil(SYNCS)) {
+                match thread::Builder::new().spawn_scoped(scope, move || sync_files(files)) {
+                    Ok(thread) => threads.push(thread),
+                    // Without threads it only takes longer.
+                    Err(_) => sync_files(files)?,
+                }
+            }
+            let broken = |_| Err(HostError::Unable("a thread that syncs files broke off".to_owned()));
+            threads
+                .into_iter()
+                .try_for_each(|thread| thread.join().unwrap_or_else(broken))
+        })
     }
 
     fn place(&mut self, path: &str) -> Result<(), HostError> {

@@ -219,3 +219,23 @@ fn the_image_that_was_booted_is_not_the_one_that_is_staged() {
     let booted = host.booted(&BTreeSet::new()).unwrap().unwrap();
     assert_eq!(image(booted), "registry.example/os:1");
 }
+
+#[test]
+fn many_files_are_synced_at_once_and_one_that_cannot_be_is_named() {
+    let (folder, mut host) = host();
+    let stage = |host: &mut RootHost| {
+        for number in 0..100 {
+            host.stage(&format!("/etc/{number}"), &mine(folder.path(), "x", 0o644))
+                .unwrap();
+        }
+    };
+    stage(&mut host);
+    host.sync_staged().unwrap();
+    stage(&mut host);
+    fs::remove_file(folder.path().join("etc/.57.berth-new")).unwrap();
+    let error = host.sync_staged().unwrap_err().to_string();
+    assert!(
+        error.starts_with("sync ") && error.contains("/etc/.57.berth-new"),
+        "{error}"
+    );
+}
