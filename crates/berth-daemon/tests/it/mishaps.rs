@@ -20,7 +20,7 @@ const LATER: &str = "rendered-worker-later";
 /// What happens in the cluster, in how many turns. A Node that is deleted comes back.
 fn deeds(later: &MachineConfigSpec) -> impl Strategy<Value = Vec<(usize, Deed)>> + use<> {
     let later = later.clone();
-    let one = (0..5_u8, 0..40_usize, 1..10_usize).prop_map(move |(kind, turn, more)| match kind {
+    let one = (0..5_u8, 0..14_usize, 1..6_usize).prop_map(move |(kind, turn, more)| match kind {
         0 => vec![(turn, Deed::Wipe)],
         1 => vec![(turn, Deed::Delete), (turn + more, Deed::Register)],
         2 => vec![(turn, Deed::Forget)],

@@ -1,4 +1,5 @@
-//! The objects about nodes: a `MachineConfigNode` for each, where the cluster has the kind.
+//! The objects about nodes: a `MachineConfigNode` for each, where the cluster has the kind. One that somebody else made, such as
+//! OpenShift's operator, is theirs to write.
 
 use berth_decide::{
     merge_diff, names,
@@ -19,6 +20,9 @@ use crate::{
     missing::{is_missing, is_missing_kind},
 };
 
+/// Says who made an object.
+const MADE_BY: &str = "app.kubernetes.io/managed-by";
+
 /// Makes the object say what the Node says.
 pub(super) async fn write(writer: &Writer, node: &MemberView, pool: Option<&str>) -> Result<Answer, WriteError> {
     let api: Api<MachineConfigNode> = Api::all(writer.client());
@@ -35,6 +39,7 @@ pub(super) async fn write(writer: &Writer, node: &MemberView, pool: Option<&str>
         None => {
             let mut made = MachineConfigNode::new(name, spec.clone());
             made.metadata.owner_references = Some(vec![owner(node)]);
+            made.metadata.labels = Some([(MADE_BY.to_owned(), names::FIELD_MANAGER.to_owned())].into());
             let parameters = PostParams {
                 field_manager: Some(names::FIELD_MANAGER.to_owned()),
                 ..PostParams::default()
@@ -49,7 +54,8 @@ pub(super) async fn write(writer: &Writer, node: &MemberView, pool: Option<&str>
                 Err(error) => return Err(error),
             }
         }
-        Some(found) => found,
+        Some(found) if found.labels().get(MADE_BY).is_some_and(|by| by == names::FIELD_MANAGER) => found,
+        Some(_) => return Ok(Answer::Nothing),
     };
     if object.spec != spec || !of_node(&object) {
         let patch = Patch::Merge(json!({

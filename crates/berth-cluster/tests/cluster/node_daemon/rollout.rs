@@ -8,7 +8,7 @@ use berth_resources::{MachineConfig, MachineConfigNode, MachineConfigPool};
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     ResourceExt as _,
-    api::{DeleteParams, Patch, PatchParams},
+    api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 
@@ -19,13 +19,14 @@ use super::{
 };
 use crate::{
     daemons::Witness,
-    support::{Cluster, Needs, on_both},
+    support::{Cluster, Needs, from_json, on_both},
 };
 
 on_both! {
     Needs::NOTHING;
     three_machines_change_one_after_the_other,
     a_config_that_breaks_services_stops_at_the_first_machine,
+    what_somebody_else_says_about_a_node_is_left_alone,
 }
 
 const POOL: &str = "edge";
@@ -291,4 +292,45 @@ async fn a_config_that_breaks_services_stops_at_the_first_machine(cluster: &mut 
             .await;
     }
     controllers.stop().await;
+}
+
+async fn what_somebody_else_says_about_a_node_is_left_alone(cluster: &mut Cluster) {
+    // As OpenShift's operator makes it.
+    let theirs: MachineConfigNode = from_json(json!({
+        "metadata": {"name": "n1"},
+        "spec": {"node": {"name": "n1"}, "pool": {"name": "theirs"}, "configVersion": {"desired": "not-yet-set"}},
+    }));
+    let objects = cluster.api::<MachineConfigNode>();
+    let created = objects.create(&PostParams::default(), &theirs).await;
+    created.expect("created");
+    // The object about a node has its name.
+    let mut misnamed = theirs.clone();
+    misnamed.metadata.name = Some("n9".to_owned());
+    let refused = objects.create(&PostParams::default(), &misnamed).await;
+    assert!(refused.expect_err("refused").to_string().contains("name of the object"));
+
+    let controllers = cluster.controllers(full);
+    cluster
+        .machine_config("50-base", POOL, files(&[file("/etc/base", "base")]))
+        .await;
+    cluster.machine_pool(POOL, MARK).await;
+    for node in ["n1", "n2"] {
+        cluster.node(node, json!({MARK: ""})).await;
+    }
+    let config = rendered(cluster, "50-base").await;
+    for node in ["n1", "n2"] {
+        let done = json!({
+            annotation::CURRENT_CONFIG: config, annotation::DESIRED_CONFIG: config, annotation::STATE: "Done",
+        });
+        cluster.annotate(node, done).await;
+    }
+    cluster
+        .seen("n2", "was reported to be updated", |about: &MachineConfigNode| {
+            says(about, "Updated", "True")
+        })
+        .await;
+    // Writes that have begun are ended.
+    controllers.stop().await;
+    let about = objects.get("n1").await.expect("an object");
+    assert_eq!((about.spec.pool.name.as_str(), about.status), ("theirs", None));
 }

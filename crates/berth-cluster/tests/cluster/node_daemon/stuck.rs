@@ -96,8 +96,8 @@ async fn told(cluster: &Cluster) -> (BTreeSet<(String, &'static str)>, Vec<Strin
     )
 }
 
-async fn what_keeps_a_node_is_named_and_put_right(cluster: &mut Cluster) {
-    pool(cluster).await;
+/// One node for each trouble, and one that is on its way.
+async fn nodes_in_trouble(cluster: &Cluster) {
     let drain = format!("drain-{NEW}");
     node(
         cluster,
@@ -136,9 +136,13 @@ async fn what_keeps_a_node_is_named_and_put_right(cluster: &mut Cluster) {
         annotation::DRIFT: "content mismatch for file \"/etc/a\"\n-a\n+b",
     });
     node(cluster, "n8-drift", drifted).await;
-    // On its way, and there.
     node(cluster, "n9-moves", json!({annotation::DESIRED_DRAIN: drain})).await;
+}
 
+async fn what_keeps_a_node_is_named_and_put_right(cluster: &mut Cluster) {
+    pool(cluster).await;
+    nodes_in_trouble(cluster).await;
+    let nodes = cluster.api::<Node>();
     let (troubled, sentences) = told(cluster).await;
     let expected = [
         ("n1-config", "config"),
