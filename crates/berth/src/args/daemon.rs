@@ -41,7 +41,7 @@ impl DriftName {
 Examples:
   berth daemon --node-name worker-1 --kubeconfig /etc/berth/kubeconfig
   berth daemon --root /host --drift repair
-  berth daemon --kubeconfig /etc/berth/kubeconfig --print-unit > /etc/systemd/system/berth-daemon.service
+  berth daemon --drift repair --print-unit > berth-daemon.service
   berth daemon --health-deadline 5m --probe 'curl -fs localhost:8080/healthz'")]
 pub(crate) struct DaemonArgs {
     /// Name of the Node; without it the name of the host

@@ -53,13 +53,13 @@ fn arguments(args: &DaemonArgs) -> Vec<String> {
     say("--root", (args.root != Path::new("/")).then(|| path(&args.root)));
     say("--kubeconfig", args.cluster.kubeconfig.as_deref().map(path));
     say("--context", args.cluster.context.clone());
-    say("--drift", said(args.drift));
+    say("--drift", said(&args.drift));
     say("--health-deadline", Some(format_duration(args.health_deadline)));
     for probe in &args.probes {
         say("--probe", Some(probe.clone()));
     }
-    say("--log-format", said(args.log_format));
-    say("--log-level", said(args.log_level));
+    say("--log-format", said(&args.log_format));
+    say("--log-level", said(&args.log_level));
     if args.kexec {
         words.push("--kexec".to_owned());
     }
@@ -67,7 +67,7 @@ fn arguments(args: &DaemonArgs) -> Vec<String> {
 }
 
 /// The word of a value that is not the one without any word.
-fn said<T: ValueEnum + Default + PartialEq>(value: T) -> Option<String> {
+fn said<T: ValueEnum + Default + PartialEq>(value: &T) -> Option<String> {
     let word = value.to_possible_value()?.get_name().to_owned();
-    (value != T::default()).then_some(word)
+    (*value != T::default()).then_some(word)
 }
