@@ -1,29 +1,33 @@
 //! What a rollout will cost: which nodes move, in which waves, with how many reboots, and until when.
 //!
-//! The forecast plays the rollout against the planner itself, so both always agree. Pools roll side by side. Every
-//! reboot is assumed to take the same time, and a node gives its slot back as soon as it is done.
+//! The forecast is the rehearsal of a change in which nothing goes wrong, so both always agree with each other and with the
+//! planner. Pools roll side by side, the control plane and its arbiter one after the other. Every reboot is assumed to take the
+//! same time, and a node gives its slot back as soon as it is done.
 //!
 //! It plays the rollout twice: with labels at first boot, and as it would go without them. Without them a new node
 //! joins as a worker, gets its labels there, and has to reboot once more into its pool, in line with all others.
 
 mod duration;
-mod simulate;
 mod svg;
 
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde::{Serialize, Serializer};
 
-use self::simulate::{Course, Delivery, simulate};
-pub(crate) use self::simulate::{joined, set, under_way};
 pub use self::{
     duration::{DurationError, format_duration, parse_duration},
     svg::svg,
 };
-use crate::rollout::{PoolRollout, Waiting};
+use crate::{
+    rehearsal::{OutageKind, PoolRehearsal, Script, rehearse},
+    rollout::{PoolRollout, Waiting},
+};
 
 /// What the forecast looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -210,11 +214,10 @@ pub struct NodeForecast {
 
 /// Plays the rollout through.
 pub fn forecast(input: &ForecastInput) -> Forecast {
-    let pools: Vec<PoolForecast> = input.pools.iter().map(|pool| forecast_pool(pool, input)).collect();
-    let latest = |finish: fn(&PoolForecast) -> Duration| pools.iter().map(finish).max().unwrap_or_default();
-    let finish = latest(|pool| pool.finish);
-    let finish_without_berth = latest(|pool| pool.finish_without_berth);
-    let stuck = pools.iter().any(|pool| !pool.paused && !pool.left.is_empty());
+    let well = Script::default();
+    let (with, without) = (rehearse(input, &well), rehearse(&labelled_later(input), &well));
+    let courses = with.pools.iter().zip(&without.pools);
+    let pools: Vec<PoolForecast> = courses.map(|(with, without)| forecast_pool(with, without)).collect();
     let first_over = input.window.and_then(|window| {
         let nodes = pools.iter().flat_map(|pool| &pool.nodes);
         let over = nodes
@@ -223,61 +226,86 @@ pub fn forecast(input: &ForecastInput) -> Forecast {
         over.map(|node| node.node.clone())
     });
     Forecast {
-        finish,
-        finish_without_berth,
+        finish: with.finish,
+        finish_without_berth: without.finish,
         window: input.window,
-        fits_window: input.window.map(|window| finish <= window && !stuck),
+        fits_window: with.fits_window,
         first_over,
         pools,
     }
 }
 
-fn forecast_pool(pool: &ForecastPool, input: &ForecastInput) -> PoolForecast {
-    let with = simulate(pool, input, Delivery::FirstBoot);
-    let without = simulate(pool, input, Delivery::Later);
-    let (with_by_name, without_by_name) = (with.reboots_by_node(), without.reboots_by_node());
+/// The same change where nodes get their labels after they joined.
+fn labelled_later(input: &ForecastInput) -> ForecastInput {
+    let mut later = input.clone();
+    let then = |reboots: Reboots| Reboots {
+        with: reboots.without,
+        ..reboots
+    };
+    for pool in &mut later.pools {
+        for reboots in pool.reboots.values_mut() {
+            *reboots = then(*reboots);
+        }
+        for node in &mut pool.joining {
+            node.reboots = Some(then(node.reboots.unwrap_or(Reboots::NEW)));
+        }
+    }
+    later
+}
+
+fn forecast_pool(with: &PoolRehearsal, without: &PoolRehearsal) -> PoolForecast {
+    let (with_by_name, without_by_name) = (reboots_by_node(with), reboots_by_node(without));
     let total = |by_name: &BTreeMap<&str, u32>, name: &str| by_name.get(name).copied().unwrap_or_default();
-    let nodes: Vec<NodeForecast> = with
-        .nodes
-        .iter()
-        .map(|node| NodeForecast {
-            node: node.name.clone(),
-            kind: node.kind,
-            wave: node.wave,
-            start: node.start,
-            end: node.end,
-            reboots_with: total(&with_by_name, &node.name),
-            reboots_without: total(&without_by_name, &node.name),
-        })
-        .collect();
+    let mut joined: BTreeSet<&str> = BTreeSet::new();
+    let mut waves: BTreeMap<Duration, Wave> = BTreeMap::new();
+    let mut nodes: Vec<NodeForecast> = Vec::with_capacity(with.outages.len());
+    for outage in &with.outages {
+        let is_new = outage.kind == OutageKind::New;
+        let end = outage.end.unwrap_or(outage.start);
+        // The first boot of a machine that joins takes no slot.
+        let wave = (!is_new || !joined.insert(&outage.node)).then(|| {
+            let number = waves.len().saturating_add(1);
+            let wave = waves.entry(outage.start).or_insert_with(|| Wave {
+                number,
+                start: outage.start,
+                end,
+                nodes: Vec::new(),
+            });
+            wave.end = wave.end.max(end);
+            wave.nodes.push(outage.node.clone());
+            wave.number
+        });
+        nodes.push(NodeForecast {
+            node: outage.node.clone(),
+            kind: if is_new { NodeKind::New } else { NodeKind::Moving },
+            wave,
+            start: outage.start,
+            end,
+            reboots_with: total(&with_by_name, &outage.node),
+            reboots_without: total(&without_by_name, &outage.node),
+        });
+    }
     PoolForecast {
-        pool: pool.rollout.pool.clone(),
-        paused: pool.rollout.paused,
-        max_unavailable: with.limit,
-        waves: waves(&with),
-        reboots_with: with.reboots(),
-        reboots_without: without.reboots(),
-        finish: with.finish(),
-        finish_without_berth: without.finish(),
+        pool: with.pool.clone(),
+        paused: with.paused,
+        max_unavailable: with.max_unavailable,
+        waves: waves.into_values().collect(),
         nodes,
-        left: with.left,
+        left: with.left.clone(),
+        reboots_with: with.reboots,
+        reboots_without: without.reboots,
+        finish: with.finish,
+        finish_without_berth: without.finish,
     }
 }
 
-fn waves(course: &Course) -> Vec<Wave> {
-    let mut waves: BTreeMap<usize, Wave> = BTreeMap::new();
-    for node in &course.nodes {
-        let Some(number) = node.wave else { continue };
-        let wave = waves.entry(number).or_insert_with(|| Wave {
-            number,
-            start: node.start,
-            end: node.end,
-            nodes: Vec::new(),
-        });
-        wave.end = wave.end.max(node.end);
-        wave.nodes.push(node.name.clone());
+fn reboots_by_node(pool: &PoolRehearsal) -> BTreeMap<&str, u32> {
+    let mut reboots = BTreeMap::new();
+    for outage in &pool.outages {
+        let sum: &mut u32 = reboots.entry(outage.node.as_str()).or_default();
+        *sum = sum.saturating_add(outage.reboots);
     }
-    waves.into_values().collect()
+    reboots
 }
 
 pub(crate) fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,8 +1,7 @@
 //! A change played through before it is made: planner, node daemons, drains and reboots, step by step on simulated time.
 //!
-//! The forecast says how long a rollout takes when all goes well. The rehearsal plays it: the planner is asked again after
-//! every change, it writes what a controller would write, each node's daemon answers as it does on a machine, and a script
-//! says what goes wrong. Where nothing goes wrong both give the same times, which a test holds.
+//! The planner is asked again after every change, it writes what a controller would write, each node's daemon answers as it does on
+//! a machine, and a script says what goes wrong. The forecast is what comes of it where nothing does.
 
 mod daemon;
 mod play;

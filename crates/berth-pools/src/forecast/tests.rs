@@ -136,6 +136,16 @@ fn pools_roll_side_by_side() {
 }
 
 #[test]
+fn an_arbiter_waits_for_the_masters() {
+    let arbiter = pool("arbiter", 1, vec![old("x1")], Vec::new());
+    let master = pool("master", 1, ["m1", "m2"].map(old).into(), Vec::new());
+    let forecast = forecast(&input(vec![arbiter, master]));
+    assert_eq!(waves(&forecast.pools[0]), [wave(50, 75, "x1")]);
+    assert_eq!(waves(&forecast.pools[1]), [wave(0, 25, "m1"), wave(25, 50, "m2")]);
+    assert_eq!(forecast.finish, minutes(75));
+}
+
+#[test]
 fn the_window() {
     let mut input = input(vec![pool("infra", 1, ["a", "b", "c"].map(old).into(), Vec::new())]);
     for (window, fits, over) in [(75, true, None), (74, false, Some("c")), (30, false, Some("b"))] {

@@ -2,9 +2,12 @@
 
 use super::script::Mishap;
 use crate::{
-    forecast::set,
+    forecast::NewNode,
     rollout::{DaemonState, NodeConditions, NodeState, annotation},
 };
+
+/// The config of a node that joined as a worker. The name only has to differ from every target.
+const WORKER_CONFIG: &str = "rendered-worker";
 
 /// Where a machine is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,4 +115,32 @@ fn uncordon(node: &mut NodeState) {
 /// Whether the daemon is at work or has failed, so that nothing new begins.
 pub(super) fn at_work(node: &NodeState) -> bool {
     node.daemon() == Some(DaemonState::Working)
+}
+
+/// A machine that has just joined: in its pool, or as a worker that has to move.
+pub(super) fn joined(new: &NewNode, reboots: u32, target: Option<&str>) -> NodeState {
+    let config = match target {
+        Some(target) if reboots <= 1 => target,
+        _ => WORKER_CONFIG,
+    };
+    let mut node = NodeState {
+        name: new.name.clone(),
+        labels: new.labels.clone(),
+        ..NodeState::default()
+    };
+    set(&mut node, annotation::CURRENT_CONFIG, config);
+    set(&mut node, annotation::DESIRED_CONFIG, config);
+    set(&mut node, annotation::STATE, "Done");
+    node
+}
+
+/// Whether a node is on its way already, to the target or to an older config that it has to finish first.
+pub(super) fn under_way(node: &NodeState, target: Option<&str>) -> bool {
+    let moving = node.reported() && node.desired_config().is_some() && !node.done() && !node.degraded();
+    let can_be_retargeted = node.daemon() == Some(DaemonState::Done) && node.desired_config() != target;
+    moving && !can_be_retargeted
+}
+
+pub(super) fn set(node: &mut NodeState, key: &str, value: &str) {
+    node.annotations.insert(key.to_owned(), value.to_owned());
 }

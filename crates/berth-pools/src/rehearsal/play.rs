@@ -8,11 +8,11 @@ use std::{
 
 use super::{
     AtWindow, Ending, Moment, Outage, OutageKind, Pause, PoolRehearsal, Rehearsal,
-    daemon::{Machine, Stage, arrive, ask_for_drain, at_work, begins, cordon, give_up, leave},
+    daemon::{Machine, Stage, arrive, ask_for_drain, at_work, begins, cordon, give_up, joined, leave, set, under_way},
     script::{Happening, Mishap, Script},
 };
 use crate::{
-    forecast::{ForecastInput, NewNode, Reboots, format_duration, joined, set, under_way},
+    forecast::{ForecastInput, NewNode, Reboots, format_duration},
     rollout::{NodeState, PoolRollout, Quorum, Waiting, annotation, plan_pool, select},
 };
 

@@ -407,7 +407,7 @@ fn state(name: &str, start: Start) -> NodeState {
 }
 
 prop_compose! {
-    fn some_pool(index: usize)(
+    fn some_pool(pool: &'static str)(
         starts in prop::collection::vec(start(), 0..30),
         zones in prop::collection::vec(0u8..4, 30),
         reboots in prop::collection::vec(prop::option::weighted(0.3, 0u32..4), 30),
@@ -417,7 +417,7 @@ prop_compose! {
         paused in prop::bool::weighted(0.1),
         deferred in prop::option::weighted(0.2, 0usize..30),
     ) -> ForecastPool {
-        let name = |node: usize| format!("p{index}-n{node:02}");
+        let name = |node: usize| format!("{pool}-n{node:02}");
         let nodes: Vec<NodeState> = starts.iter().enumerate().map(|(node, start)| {
             let mut state = state(&name(node), *start);
             if zones[node] > 0 {
@@ -429,7 +429,7 @@ prop_compose! {
             .filter_map(|(node, count)| count.map(|count| (name(node), Reboots { with: count, without: count })))
             .collect();
         let joining = joining.iter().enumerate().map(|(node, reboots)| NewNode {
-            name: format!("p{index}-new{node}"),
+            name: format!("{pool}-new{node}"),
             reboots: reboots.map(|(with, more)| Reboots { with, without: with + more }),
             ..NewNode::default()
         }).collect();
@@ -439,7 +439,7 @@ prop_compose! {
         };
         ForecastPool {
             rollout: PoolRollout {
-                pool: format!("pool-{index}"),
+                pool: pool.to_owned(),
                 target: Some(NEW.to_owned()),
                 paused,
                 max_unavailable,
@@ -453,16 +453,91 @@ prop_compose! {
     }
 }
 
+/// When each node is out, by name.
+type Times = BTreeMap<String, Vec<(Duration, Duration)>>;
+
+/// A controller and machines as simple as can be: it does what the planner of all pools says, again and again, and whoever starts is
+/// away for its time.
+fn controlled(input: &ForecastInput) -> Times {
+    let mut pools: Vec<PoolRollout> = input.pools.iter().map(|pool| pool.rollout.clone()).collect();
+    let (mut time, mut times, mut away) = (Duration::ZERO, Times::new(), Vec::new());
+    loop {
+        let plans = crate::plan_pools(&pools);
+        let mut starts = false;
+        for (index, plan) in plans.iter().enumerate() {
+            for name in &plan.candidates {
+                starts = true;
+                let reboots = input.pools[index].reboots.get(name).map_or(1, |reboots| reboots.with);
+                let end = match reboots {
+                    0 => time,
+                    _ => time + input.drain + input.reboot * reboots,
+                };
+                times.entry(name.clone()).or_default().push((time, end));
+                let node = pools[index].nodes.iter_mut().find(|node| node.name == *name).unwrap();
+                node.annotations
+                    .insert(annotation::DESIRED_CONFIG.to_owned(), NEW.to_owned());
+                node.annotations
+                    .insert(annotation::STATE.to_owned(), "Working".to_owned());
+                node.unschedulable = true;
+                away.push((end, index, name.clone()));
+            }
+        }
+        if !starts {
+            let Some(next) = away.iter().map(|(end, ..)| *end).min() else {
+                return times;
+            };
+            time = next;
+        }
+        for (_, index, name) in away.extract_if(.., |(end, ..)| *end <= time) {
+            let node = pools[index].nodes.iter_mut().find(|node| node.name == name).unwrap();
+            *node = NodeState {
+                labels: node.labels.clone(),
+                ..self::node(&name, NEW, NEW, "Done")
+            };
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Both say what controllers would do with every pool, the control plane and its arbiter too.
+    #[test]
+    fn the_forecast_and_the_rehearsal_do_what_controllers_do(
+        pools in [some_pool("arbiter"), some_pool("infra"), some_pool("master")], reboot in 0u64..60, drain in 0u64..20,
+    ) {
+        let mut input = ForecastInput {
+            pools: pools.into(),
+            reboot: minutes(reboot),
+            drain: minutes(drain),
+            window: None,
+        };
+        for pool in &mut input.pools {
+            pool.joining.clear();
+            // Daemons that are at work when it begins are not so simple.
+            pool.rollout.nodes.retain(|node| node.daemon() != Some(crate::DaemonState::Working));
+        }
+        let done = controlled(&input);
+        let mut foretold = Times::new();
+        for node in forecast(&input).pools.iter().flat_map(|pool| &pool.nodes) {
+            foretold.entry(node.node.clone()).or_default().push((node.start, node.end));
+        }
+        prop_assert_eq!(&foretold, &done, "the forecast");
+        let mut played = Times::new();
+        for outage in rehearse(&input, &Script::default()).pools.iter().flat_map(|pool| &pool.outages) {
+            played.entry(outage.node.clone()).or_default().push((outage.start, outage.end.unwrap()));
+        }
+        prop_assert_eq!(&played, &done, "the rehearsal");
+    }
 
     /// Both say the same about every node where nothing goes wrong.
     #[test]
     fn the_forecast_and_the_rehearsal_agree(
-        one in some_pool(0), two in some_pool(1), reboot in 0u64..60, drain in 0u64..20, window in prop::option::of(0u64..600),
+        pools in [some_pool("arbiter"), some_pool("infra"), some_pool("master")],
+        reboot in 0u64..60, drain in 0u64..20, window in prop::option::of(0u64..600),
     ) {
         let input = ForecastInput {
-            pools: vec![one, two],
+            pools: pools.into(),
             reboot: minutes(reboot),
             drain: minutes(drain),
             window: window.map(minutes),
