@@ -37,6 +37,14 @@ const LABELS_DROP_INS: [&str; 2] = [
 /// The generator and what it reads beside the labels.
 const GENERATOR: [&str; 2] = ["/etc/berth/flavour", "/etc/systemd/system-generators/berth-generator"];
 
+/// Certificates that every program trusts, on Debian and on Fedora, and the service that adds them to those of the system. It restarts
+/// the container runtime itself.
+const TRUST_BUNDLES: [&str; 2] = [
+    "/usr/local/share/ca-certificates/berth-trust-bundle.crt",
+    "/etc/pki/ca-trust/source/anchors/berth-trust-bundle.crt",
+];
+const TRUST: &str = "berth-trust-bundle.service";
+
 const REGISTRIES: &str = "/etc/containers/registries.conf";
 const CRIO: &str = "crio.service";
 const KUBELET: &str = "kubelet.service";
@@ -175,6 +183,13 @@ impl Default for DisruptionPolicy {
                 "/etc/systemd/system/kubelet.service.d/40-kubelet-crio-image-credential-provider.conf",
                 vec![Action::DaemonReload, restart(KUBELET)],
             ),
+            // What templates give machines without OpenShift's operator. The kubelet reads this one again when it changes.
+            ("/etc/kubernetes/kubelet-ca.crt", vec![Action::None]),
+            ("/etc/kubernetes/pki/ca.crt", vec![restart(KUBELET)]),
+            // containerd reads them for each pull.
+            ("/etc/containerd/certs.d", vec![Action::None]),
+            (TRUST_BUNDLES[0], vec![restart(TRUST)]),
+            (TRUST_BUNDLES[1], vec![restart(TRUST)]),
             // Labels count when a kubelet registers, and live Nodes get theirs from the controller.
             (LABELS_FILE, vec![Action::None]),
         ];

@@ -53,6 +53,6 @@ pub use rollout::{
     PoolCondition, PoolCounts, PoolRollout, RolloutPlan, Waiting, annotation, plan_pool, plan_pools,
 };
 pub use templates::{
-    CONTROLLER_CONFIG, FROM_CONTROLLER_CONFIG, TemplateFinding, TemplateInput, TemplateObject, TemplateReferences,
-    controller_version, has_templates, pull_secret, template_references, templates,
+    CONTROLLER_CONFIG, FROM_CONTROLLER_CONFIG, GENERATED_FROM, PULL_SECRET, TemplateFinding, TemplateInput,
+    TemplateObject, TemplateReferences, controller_version, has_templates, pull_secret, template_references, templates,
 };

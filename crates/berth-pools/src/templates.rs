@@ -33,11 +33,17 @@ use crate::{
 /// The one `ControllerConfig` that counts.
 pub const CONTROLLER_CONFIG: &str = "machine-config-controller";
 
+/// The one Secret that the controllers may read, in the namespace they run in.
+pub const PULL_SECRET: &str = "pull-secret";
+
 /// Stands for all families or all roles.
 const ANY: &str = "any";
 
 /// What a machine config that is made of the `ControllerConfig` says it is made of.
 pub const FROM_CONTROLLER_CONFIG: &str = "ControllerConfig/machine-config-controller";
+
+/// The annotation in which machine configs of Berth's say what they are made of.
+pub const GENERATED_FROM: &str = "berth.dev/generated-from";
 
 /// The version with which Berth's controllers stamp what they make.
 pub fn controller_version() -> String {
@@ -332,7 +338,11 @@ fn empty(role: &str, name: String) -> MachineConfig {
     MachineConfig {
         name,
         labels: [(ROLE_LABEL.to_owned(), role.to_owned())].into(),
-        annotations: [(GENERATED_BY.to_owned(), controller_version())].into(),
+        annotations: [
+            (GENERATED_BY.to_owned(), controller_version()),
+            (GENERATED_FROM.to_owned(), FROM_CONTROLLER_CONFIG.to_owned()),
+        ]
+        .into(),
         spec: MachineConfigSpec::default(),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 
-use super::{TemplateFinding, TemplateInput, TemplateObject, template_references};
+use super::{PULL_SECRET, TemplateFinding, TemplateInput, TemplateObject, template_references};
 use crate::render::yaml;
 
 /// Values by name. One that is not there is an empty list.
@@ -457,6 +457,16 @@ impl Reader<'_> {
             self.known(templates, "spec.berth.templates", &["name", "namespace"]);
         }
         let references = template_references(input.spec);
+        if references.pull_secret.as_ref().is_some_and(|name| name != PULL_SECRET) {
+            let help = format!("give the controllers a Secret {PULL_SECRET} in the namespace they run in");
+            self.wrong(
+                "spec.pullSecret.name".to_owned(),
+                "the controllers may read no other Secret",
+                help,
+            );
+            values.insert("pullSecret", Vec::new());
+            return;
+        }
         let mut credentials = Vec::new();
         match (&references.pull_secret, input.pull_secret) {
             (None, _) => {}

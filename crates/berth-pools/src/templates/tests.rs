@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    ControllerConfig, KUBELET_CONFIGURATION, ProtectedLabels, RenderOptions, protect, registered_labels, render,
-    select, validate,
+    ControllerConfig, KUBELET_CONFIGURATION, ProtectedLabels, RenderOptions, diff_specs, protect, registered_labels,
+    render, select, validate,
 };
 
 fn pem(name: &str) -> String {
@@ -317,6 +317,52 @@ fn a_secret_that_is_named_has_to_be_there_and_to_be_one() {
         assert_eq!(read.is_ok(), right, "{secret}");
         let made = made_with(Some(&read));
         assert_eq!(made.is_ok(), right, "{secret}");
+    }
+}
+
+#[test]
+fn certificates_credentials_and_mirrors_cost_no_reboot() {
+    let costs = |runtime: &str, before: &Value, after: &Value| {
+        let rendered = |spec: &Value| {
+            render(WORKER, &made(spec, &[]).unwrap(), &RenderOptions::default())
+                .unwrap()
+                .spec
+        };
+        let diff = diff_specs(&rendered(before), &rendered(after)).unwrap();
+        assert!(!diff.is_empty(), "{runtime}");
+        diff.actions().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for family in ["debian", "fedora"] {
+        let before = large(family, "containerd");
+        for (name, value, actions) in [
+            ("kubeAPIServerServingCAData", json!(pem("next")), ["none"]),
+            ("rootCAData", json!(pem("next")), ["restart kubelet.service"]),
+            (
+                "additionalTrustBundle",
+                json!(pem("next")),
+                ["restart berth-trust-bundle.service"],
+            ),
+            (
+                "additionalTrustBundle",
+                Value::Null,
+                ["restart berth-trust-bundle.service"],
+            ),
+            ("pullSecret", Value::Null, ["none"]),
+            ("clusterDNSIP", json!("10.96.0.11"), ["reboot"]),
+        ] {
+            let mut after = before.clone();
+            after[name] = value;
+            assert_eq!(costs("containerd", &before, &after), actions, "{family} {name}");
+        }
+        for (runtime, actions) in [
+            ("containerd", vec!["none"]),
+            ("cri-o", vec!["reload crio.service", "drain"]),
+        ] {
+            let before = large(family, runtime);
+            let mut after = before.clone();
+            after["berth"]["registries"][0]["mirrors"] = json!(["mirror.example:5000/quay", "other.example"]);
+            assert_eq!(costs(runtime, &before, &after), actions, "{family} {runtime}");
+        }
     }
 }
 
