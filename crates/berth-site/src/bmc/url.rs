@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 pub(super) struct Url {
     /// In lower case; empty where none is written.
     pub(super) scheme: String,
-    /// What follows the scheme where that is no path: `10.0.0.1` of `ipmi:10.0.0.1`.
+    /// What follows the scheme where that is not a path: `10.0.0.1` of `ipmi:10.0.0.1`.
     pub(super) opaque: bool,
     /// Host and port, with the brackets of an IPv6 address.
     pub(super) authority: String,
