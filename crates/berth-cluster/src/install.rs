@@ -142,6 +142,7 @@ pub(crate) fn everything(namespace: &str) -> Vec<Value> {
         replicas: 2,
         approve: true,
         admission: Admission::Policy,
+        policies: true,
         certificate: Some(Box::new(ServingCertificate {
             certificate: unknown(),
             key: unknown(),
@@ -166,7 +167,11 @@ pub(crate) fn everything(namespace: &str) -> Vec<Value> {
     let rbac = "rbac.authorization.k8s.io/v1";
     let mut objects = manifests(&most);
     // What the controllers make.
-    objects.extend(all_names().map(|(kind, _, name)| object(registration, kind, None, name)));
+    // The policy that protects annotations is brought by `install`, and so is there already.
+    let made = all_names().map(|(kind, _, name)| object(registration, kind, None, name));
+    let is_new = |made: &Value| objects.iter().all(|object| display_name(object) != display_name(made));
+    let made: Vec<Value> = made.into_iter().filter(is_new).collect();
+    objects.extend(made);
     objects.push(object("coordination.k8s.io/v1", "Lease", Some(namespace), CONTROLLER));
     objects.push(object("berth.dev/v1alpha1", "Roster", None, ROSTER));
     // What earlier versions brought.

@@ -386,9 +386,7 @@ fn what_install_brings_is_taken_away() {
             "Role kube-system/berth-controller",
             "RoleBinding kube-system/berth-controller",
             "Roster /places",
-            "ValidatingAdmissionPolicy /berth-node-notes",
             "ValidatingAdmissionPolicy /berth-pool-claims",
-            "ValidatingAdmissionPolicyBinding /berth-node-notes",
             "ValidatingAdmissionPolicyBinding /berth-pool-claims",
         ]
     );
@@ -428,6 +426,10 @@ fn what_the_controllers_may_create_is_taken_away() {
     let known = [
         ("nodes", "they are the cluster's, and lose Berth's notes"),
         ("berths", "they go with their definition"),
+        (
+            "machineconfignodes",
+            "they go with their definition or with their Nodes",
+        ),
         ("events", "they expire"),
         ("pods/eviction", "an eviction is no object"),
         (

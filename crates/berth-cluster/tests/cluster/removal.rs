@@ -45,6 +45,7 @@ fn installation(namespace: &str, mode: InstallMode, admission: Admission) -> Vec
         replicas: 2,
         approve: true,
         admission,
+        policies: true,
         certificate: Some(Box::new(ServingCertificate {
             certificate: text("c"),
             key: text("k"),
