@@ -5,7 +5,7 @@ mod templates;
 use std::collections::BTreeMap;
 
 use berth_documents::{Document, Node, Span};
-use berth_labels::LabelValue;
+use berth_labels::{LabelSelector, LabelValue};
 
 use super::{
     Findings, installs,
@@ -48,11 +48,12 @@ fn infra_env_of(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
     let span = document.name().map_or_else(|| document.span(), |(_, span)| span);
     let host = name(document).unwrap_or_default();
     let label = document.labels().and_then(|labels| labels.get(INFRA_ENV));
-    let Some((node, wanted)) = label.and_then(|node| Some((node, node.as_str()?))) else {
+    let named = label.and_then(|node| Some((node, node.as_str()?)));
+    let Some((node, wanted)) = named.filter(|(_, wanted)| !wanted.is_empty()) else {
         findings.add_with_help(
             &lints::INFRA_ENV,
             span,
-            format!("host `{host}` has no label {INFRA_ENV}, so it never boots the image"),
+            format!("host `{host}` has no label {INFRA_ENV} with a value, so it never boots the image"),
             "name the InfraEnv of its namespace",
         );
         return;
@@ -82,11 +83,19 @@ fn infra_env_of(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
     }
 }
 
-fn selector(env: &Document) -> Option<(&Node, BTreeMap<&str, &str>)> {
+/// The selector of an `InfraEnv` for static networks, unless it is empty: such a one selects none.
+fn selector(env: &Document) -> Option<(&Node, LabelSelector)> {
     let node = env.body()?.get("nmStateConfigLabelSelector")?;
-    let labels = node.get("matchLabels").and_then(Node::as_map).into_iter().flatten();
-    let labels = labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
-    Some((node, labels.collect()))
+    let selector = super::hosts::selector(Some(node))?;
+    let is_empty = selector.match_labels.is_empty() && selector.match_expressions.is_empty();
+    (!is_empty).then_some((node, selector))
+}
+
+/// Whether a selector takes a static network.
+fn takes(selector: &LabelSelector, config: &Document) -> bool {
+    let labels = config.labels();
+    let compiled = selector.compile();
+    compiled.is_ok_and(|compiled| compiled.matches_with(|key| labels?.get(key)?.as_str()))
 }
 
 fn infra_env(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
@@ -104,8 +113,15 @@ fn infra_env(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
     let static_networks = hub
         .of_kind("NMStateConfig")
         .any(|config| namespace(config) == namespace(document));
-    let empty = selector(document).is_none_or(|(_, labels)| labels.is_empty());
-    if static_networks && empty {
+    let selector = selector(document);
+    if let Some((node, Err(error))) = selector.as_ref().map(|(node, selector)| (node, selector.compile())) {
+        findings.add(
+            &lints::VALUE,
+            node.span,
+            format!("invalid label selector, so the image is never made: {error}"),
+        );
+    }
+    if static_networks && selector.is_none() {
         findings.add(
             &lints::NMSTATE,
             spec.get("nmStateConfigLabelSelector")
@@ -120,11 +136,13 @@ const MOST_NETWORKS: usize = 3960;
 
 /// An image that cannot hold the networks that it selects.
 fn crowded(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
-    let Some((node, labels)) = selector(document).filter(|(_, labels)| !labels.is_empty()) else {
+    let Some((node, selector)) = selector(document) else {
         return;
     };
-    let selects = |config: &&Document| labels.iter().all(|(key, value)| has_label(config, key, value));
-    let selected = hub.of_kind("NMStateConfig").filter(selects).count();
+    let selected = hub
+        .of_kind("NMStateConfig")
+        .filter(|config| takes(&selector, config))
+        .count();
     if selected > MOST_NETWORKS {
         findings.add_with_help(
             &lints::NMSTATE,
@@ -184,11 +202,9 @@ fn nmstate(hub: &Hub<'_>, document: &Document, findings: &mut Findings) {
         .of_kind("InfraEnv")
         .filter(|env| namespace(env) == namespace(document))
         .collect();
-    let selected = envs.iter().any(|env| {
-        selector(env).is_some_and(|(_, labels)| {
-            !labels.is_empty() && labels.iter().all(|(key, value)| has_label(document, key, value))
-        })
-    });
+    let selected = envs
+        .iter()
+        .any(|env| selector(env).is_some_and(|(_, selector)| takes(&selector, document)));
     if !envs.is_empty() && !selected {
         findings.add(
             &lints::NMSTATE,
@@ -239,15 +255,15 @@ pub(super) fn static_network(spec: &Node, span: Span, findings: &mut Findings) {
 
 /// The service looks for networks in all namespaces.
 fn mixed(hub: &Hub<'_>, findings: &mut Findings) {
-    let mut seen: BTreeMap<Vec<(&str, &str)>, &Document> = BTreeMap::new();
+    let mut seen: BTreeMap<String, &Document> = BTreeMap::new();
+    let said = |selector: &LabelSelector| format!("{selector:?}");
     for env in hub.of_kind("InfraEnv") {
-        let Some((node, labels)) = selector(env).filter(|(_, labels)| !labels.is_empty()) else {
+        let Some((node, wanted)) = selector(env) else {
             continue;
         };
-        let strange = hub.of_kind("NMStateConfig").find(|config| {
-            namespace(config) != namespace(env) && labels.iter().all(|(key, value)| has_label(config, key, value))
-        });
-        let key: Vec<(&str, &str)> = labels.into_iter().collect();
+        let mut configs = hub.of_kind("NMStateConfig");
+        let strange = configs.find(|config| namespace(config) != namespace(env) && takes(&wanted, config));
+        let key = said(&wanted);
         let own = name(env).unwrap_or_default();
         match (seen.get(&key), strange) {
             (Some(other), _) if namespace(other) != namespace(env) => findings.add_related(
@@ -266,7 +282,7 @@ fn mixed(hub: &Hub<'_>, findings: &mut Findings) {
                 // The other of two equal selectors is reported for both.
                 let alone = |config: &&Document| {
                     !hub.of_kind("InfraEnv").any(|other| {
-                        let same = selector(other).is_some_and(|(_, labels)| labels.into_iter().collect::<Vec<_>>() == key);
+                        let same = selector(other).is_some_and(|(_, other)| said(&other) == key);
                         namespace(other) == namespace(config) && same
                     })
                 };
@@ -288,10 +304,6 @@ fn mixed(hub: &Hub<'_>, findings: &mut Findings) {
         }
     }
     mixed_by_name(hub, findings);
-}
-
-fn has_label(document: &Document, key: &str, value: &str) -> bool {
-    document.labels().and_then(|labels| labels.get(key)?.as_str()) == Some(value)
 }
 
 /// The default templates of a `ClusterInstance` label the network of a host with its name alone.

@@ -3,7 +3,8 @@
 //! A rule names a path below `spec`; `[]` stands for every entry of a list. A rule about a field below an optional one holds where
 //! that one is written.
 
-use berth_documents::{Document, Node, Span};
+use berth_documents::{Document, Key, Node, Span};
+use berth_labels::{LabelKey, LabelValue};
 use berth_site::name_problem;
 
 use super::Findings;
@@ -324,6 +325,26 @@ fn metadata(document: &Document, own: Span, findings: &mut Findings) {
             }
         }
     }
+    let labels = document.root.at(&["metadata", "labels"]).and_then(Node::as_map);
+    for (key, value) in labels.into_iter().flatten() {
+        // The label of a host that names its image has a rule of its own.
+        if key.as_str() != crate::names::INFRA_ENV {
+            label("metadata.labels", key, value, findings);
+        }
+    }
+    let spec = document.body();
+    let agents = spec.and_then(|spec| spec.get("agentLabels")).and_then(Node::as_map);
+    for (key, value) in agents.into_iter().flatten() {
+        label("spec.agentLabels", key, value, findings);
+        if value.as_str().is_none() && !value.is_null() {
+            let message = format!(
+                "`spec.agentLabels.{}` is {} and must be a string",
+                key.as_str(),
+                value.type_name()
+            );
+            findings.add_with_help(&lints::VALUE, value.span, message, "quote it");
+        }
+    }
     for maps in ["labels", "annotations"] {
         let map = document.root.at(&["metadata", maps]).and_then(Node::as_map);
         for (key, value) in map.into_iter().flatten() {
@@ -341,6 +362,23 @@ fn metadata(document: &Document, own: Span, findings: &mut Findings) {
                 );
             }
         }
+    }
+}
+
+/// A label as every API server takes it. That its value is a text is a rule of its own.
+fn label(place: &str, key: &Key, value: &Node, findings: &mut Findings) {
+    let key_problem = key
+        .as_str()
+        .parse::<LabelKey>()
+        .err()
+        .map(|error| (key.span, error.to_string()));
+    let value_problem = || {
+        let error = value.as_str()?.parse::<LabelValue>().err()?;
+        Some((value.span, error.to_string()))
+    };
+    if let Some((span, problem)) = key_problem.or_else(value_problem) {
+        let message = format!("`{place}.{}` is rejected: {problem}", key.as_str());
+        findings.add(&lints::VALUE, span, message);
     }
 }
 
