@@ -26,7 +26,7 @@ pub(crate) enum InstallAdmission {
     Policy,
     /// By the webhook of the controllers alone
     Webhook,
-    /// Not at all, nor are objects
+    /// Not at all, nor are objects; Berth's own annotations are protected all the same
     Off,
 }
 
@@ -43,8 +43,9 @@ pub(crate) enum FailureName {
 /// Install Berth in a cluster
 ///
 /// Applies the definitions, the rights of the controllers, and the controllers themselves. What is there is brought up to
-/// date. Definitions of pools and machine configs are left alone where OpenShift has its own. The admission policies are
-/// made by the controllers, from the cluster's rules and pools. Berths, rules, pools, machine configs and kubelet configs are
+/// date. Definitions of pools and machine configs are left alone where OpenShift has its own. The policies that keep kubelets and node
+/// daemons from annotations that are not theirs come with every --admission; the others are made by the controllers, from the
+/// cluster's rules and pools. Berths, rules, pools, machine configs and kubelet configs are
 /// checked by a webhook of the controllers, with the words of `berth lint`, unless --admission off is given.
 ///
 /// With --dry-run everything is printed as YAML documents and nothing is sent; -o json prints a List, -o name the names.
