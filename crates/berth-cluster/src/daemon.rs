@@ -274,12 +274,12 @@ mod tests {
             clock: Clock::stopped(Timestamp::UNIX_EPOCH),
         };
         let shutdown = CancellationToken::new();
-        let ended = run(
+        let ended = Box::pin(run(
             Client::new(broken, "default"),
             SimHost::default(),
             options,
             shutdown.clone(),
-        )
+        ))
         .await;
         assert!(matches!(ended, Err(RunError::Panicked)), "{ended:?}");
         assert!(!shutdown.is_cancelled(), "others go on");

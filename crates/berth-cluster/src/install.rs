@@ -61,6 +61,10 @@ pub enum Admission {
 
 /// What to install.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "choices of an installation, which do not depend on each other"
+)]
 pub struct InstallOptions {
     /// Which controllers run.
     pub mode: InstallMode,

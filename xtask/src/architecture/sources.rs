@@ -136,7 +136,7 @@ fn node_complaints(path: &Path, text: &str) -> Vec<(usize, String)> {
                 .next();
             nodes.extend(name.filter(|name| before.contains(':') && !name.is_empty()));
         }
-        let writes = |name: &&str| {
+        let by_it = |name: &&str| {
             let methods = ["patch", "replace"];
             let by_method = methods.iter().any(|method| {
                 line.contains(&format!(" {name}.{method}")) || line.contains(&format!("({name}.{method}"))
@@ -144,10 +144,10 @@ fn node_complaints(path: &Path, text: &str) -> Vec<(usize, String)> {
             let handed_over = [format!("(&{name},"), format!("({name},")];
             by_method || (line.contains("patch") && handed_over.iter().any(|call| line.contains(call)))
         };
-        if nodes.iter().any(writes) || (line.contains(api) && line.contains(").patch")) {
+        if nodes.iter().any(by_it) || (line.contains(api) && line.contains(").patch")) {
             complaints.push((
                 index + 1,
-                "writes a Node past the writer of berth-nodes, which sees to it that patches name uid and resourceVersion".to_owned(),
+                "by_it a Node past the writer of berth-nodes, which sees to it that patches name uid and resourceVersion".to_owned(),
             ));
         }
     }

@@ -45,13 +45,13 @@ pub struct OtherDeckhand {
 #[derive(Debug)]
 pub(crate) struct Fetched {
     text: String,
-    _turn: (OwnedSemaphorePermit, OwnedSemaphorePermit),
+    turn: (OwnedSemaphorePermit, OwnedSemaphorePermit),
 }
 
 impl Fetched {
     /// The documents, and what is to be dropped once they were used.
     pub(crate) fn take(self) -> (String, impl Send + use<>) {
-        (self.text, self._turn)
+        (self.text, self.turn)
     }
 }
 
@@ -119,7 +119,7 @@ impl OtherDeckhand {
         let turn = Arc::clone(&self.turns).acquire_owned().await?;
         Ok(Fetched {
             text: (self.fetch)(revision, token).await?,
-            _turn: (queued, turn),
+            turn: (queued, turn),
         })
     }
 }

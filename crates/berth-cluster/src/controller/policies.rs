@@ -45,10 +45,10 @@ pub(super) async fn keep(
     shutdown: CancellationToken,
 ) {
     let over = shutdown.clone();
-    let held = claims.clone();
+    let lease = claims.clone();
     // Nothing is begun any more once the lease is about to be given back.
     let hold = Hold::new(move || {
-        let left = time_to_write(held.as_ref(), Duration::MAX);
+        let left = time_to_write(lease.as_ref(), Duration::MAX);
         left.filter(|_| !over.is_cancelled())
     });
     let nodes = Nodes::new(client, hold);

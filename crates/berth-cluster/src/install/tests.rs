@@ -159,8 +159,8 @@ fn what_protects_annotations_is_there_in_every_mode() {
             (InstallMode::Full, false),
         ] {
             let objects = manifests(&InstallOptions {
-                admission,
                 mode,
+                admission,
                 daemon,
                 ..options()
             });

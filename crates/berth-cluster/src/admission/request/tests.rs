@@ -101,7 +101,7 @@ proptest! {
 #[test]
 fn a_review_without_a_uid_is_refused() {
     for body in [
-        r#"{}"#,
+        "{}",
         r#"{"request": {}}"#,
         r#"{"request": {"uid": ""}}"#,
         r#"{"request": {"uid": 7}}"#,
