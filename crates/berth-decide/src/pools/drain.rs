@@ -237,8 +237,8 @@ pub fn stuck_pods(pods: &[Pod], budgets: &Budgets, now: Timestamp) -> Vec<StuckP
             let of = &budget.name;
             (
                 format!(
-                    "the disruption budget {of} needs {} healthy Pods and has {} of {}",
-                    budget.desired, budget.healthy, budget.expected
+                    "the disruption budget {of} allows no disruption (healthy: {} of {}, needed: {})",
+                    budget.healthy, budget.expected, budget.desired
                 ),
                 format!(
                     "let its Pods become healthy, or have more of them, or change it: `kubectl -n {namespace} edit pdb {of}`"

@@ -471,12 +471,12 @@ fn pods_that_will_not_go_by_themselves_are_found() {
         [
             (
                 "all-0",
-                "the disruption budget all needs 2 healthy Pods and has 2 of 2",
+                "the disruption budget all allows no disruption (healthy: 2 of 2, needed: 2)",
                 true
             ),
             (
                 "broken-0",
-                "the disruption budget broken needs 2 healthy Pods and has 2 of 3",
+                "the disruption budget broken allows no disruption (healthy: 2 of 3, needed: 2)",
                 true
             ),
             ("hangs-0", "it should have ended at 2026-01-01T11:00:00Z", false),

@@ -204,7 +204,7 @@ fn drain(node: &NodeState, stuck: &[StuckPod]) -> Option<NodeTrouble> {
             let mut message = format!("its drain waits for {}/{}: {}", first.namespace, first.name, first.why);
             if stuck.len() > 1 {
                 // Writing to a String cannot fail.
-                let _ = write!(message, " (and {} more Pods)", stuck.len() - 1);
+                let _ = write!(message, " (and {} more)", stuck.len() - 1);
             }
             let held: Vec<StuckPod> = stuck.iter().filter(|pod| pod.held).cloned().collect();
             let mut advice = first.advice.clone();
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(trouble.step, "drain");
         assert_eq!(
             trouble.message,
-            "its drain waits for web/web-0: the budget says no (and 1 more Pods)"
+            "its drain waits for web/web-0: the budget says no (and 1 more)"
         );
         assert!(
             trouble.advice.contains("berth node repair n1 --delete-pods"),

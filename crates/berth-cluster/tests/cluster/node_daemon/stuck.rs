@@ -258,7 +258,7 @@ async fn a_drain_that_a_budget_holds_up_names_the_pod(cluster: &mut Cluster) {
     };
     for part in [
         "n1 stops at step drain: its drain waits for default/database",
-        "the disruption budget database needs 1 healthy Pods and has 1 of 1",
+        "the disruption budget database allows no disruption (healthy: 1 of 1, needed: 1)",
         "kubectl -n default edit pdb database",
         "berth node repair n1 --delete-pods",
     ] {
