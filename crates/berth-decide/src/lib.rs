@@ -12,6 +12,7 @@
 
 mod certificate;
 mod chain;
+mod costs;
 mod declared;
 mod definitions;
 mod following;
@@ -34,6 +35,7 @@ pub use certificate::{
     decide_certificate, is_node_name, judge_certificate,
 };
 pub use chain::{Chain, root_cause};
+pub use costs::Costs;
 pub use declared::{BerthDeclaration, Declaration};
 pub use definitions::{
     Answer, Definitions, Finding, Question, is_changed, plain, validate, validate_among, validate_rule,
@@ -46,7 +48,7 @@ pub use node::{
     is_by_documents, is_in_place, made_by, may_register, noted_ahead, pin, reserve, seniority,
 };
 pub use patch::{MapPatch, NodePatch, merge_diff};
-pub use plan::{NodePlan, Plan, Presence, Reboot, Totals, config_needs_reboot, needs_reboot, plan};
+pub use plan::{NodePlan, Plan, Presence, Reboot, Totals, plan};
 pub use relabel::{
     Given, LabelDiff, LabelPolicy, NodeState, Refusal, Requested, Strategy, UnknownStrategy, label_diff,
 };

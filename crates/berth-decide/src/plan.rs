@@ -6,12 +6,11 @@ use std::{
 };
 
 use berth_labels::{Brake, Conflict};
-use berth_pools::{
-    Action, DisruptionPolicy, MachineConfigSpec, Membership, MembershipError, RenderOptions, diff_specs_with,
-};
-use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject, render_pool};
+use berth_pools::{Membership, MembershipError};
+use berth_site::{ObservedNode, Resolution, Resolver, Site, Subject};
 
 use crate::{
+    costs::Costs,
     relabel::{LabelDiff, LabelPolicy, NodeState, Strategy, label_diff},
     units::UnitLabels,
 };
@@ -116,6 +115,7 @@ pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strat
         .collect();
     let mut totals = Totals::default();
     let mut units = UnitLabels::new(site, resolver.flavour());
+    let costs = Costs::new(site);
     let identifying = resolver.membership().selector_keys();
     let nodes: Vec<NodePlan> = resolutions
         .iter()
@@ -145,7 +145,7 @@ pub fn plan(resolver: &Resolver<'_>, resolutions: &[Resolution], strategy: Strat
                 (Some(_), true) => Presence::Registered,
                 (Some(_), false) => Presence::Undeclared,
             };
-            node_plan(resolver, resolution, presence, &state, diff)
+            node_plan(resolver, &costs, resolution, presence, &state, diff)
         })
         .collect();
     for node in &nodes {
@@ -175,6 +175,7 @@ fn state(site: &Site, node: &ObservedNode) -> NodeState {
 
 fn node_plan(
     resolver: &Resolver<'_>,
+    costs: &Costs<'_>,
     resolution: &Resolution,
     presence: Presence,
     state: &NodeState,
@@ -189,7 +190,7 @@ fn node_plan(
     NodePlan {
         node: resolution.node.clone(),
         presence,
-        reboot: reboot(resolver.site(), registered, &pool_before, &pool_after),
+        reboot: reboot(costs, registered, &pool_before, &pool_after),
         changed: diff.change.keys().cloned().collect(),
         set: diff.set.into_iter().chain(diff.change).collect(),
         remove: diff.remove,
@@ -212,7 +213,7 @@ fn primary(
 
 type PoolOrError = Result<Option<Arc<str>>, MembershipError>;
 
-fn reboot(site: &Site, registered: bool, before: &PoolOrError, after: &PoolOrError) -> Reboot {
+fn reboot(costs: &Costs<'_>, registered: bool, before: &PoolOrError, after: &PoolOrError) -> Reboot {
     let say = |needed: bool, reason: String| Reboot { needed, reason };
     match (before, after) {
         (_, Err(error)) => say(false, error.to_string()),
@@ -224,7 +225,7 @@ fn reboot(site: &Site, registered: bool, before: &PoolOrError, after: &PoolOrErr
             Some(pool) => say(false, format!("stays in pool {pool}")),
             None => say(false, "is in no pool".to_owned()),
         },
-        (Ok(Some(before)), Ok(Some(after))) if !needs_reboot(site, before, after) => say(
+        (Ok(Some(before)), Ok(Some(after))) if !costs.move_reboots(Some(before), Some(after)) => say(
             false,
             format!(
                 "moves from pool {before} to pool {after}: nothing in their configurations differs that needs a reboot"
@@ -236,26 +237,4 @@ fn reboot(site: &Site, registered: bool, before: &PoolOrError, after: &PoolOrErr
         (Ok(Some(before)), Ok(None)) => say(false, format!("leaves pool {before} and is managed by none")),
         (_, Ok(None)) => say(false, "is managed by no pool".to_owned()),
     }
-}
-
-/// Whether a machine that moves between two pools has to reboot. Nothing is known without machine configs, and then a reboot has
-/// to be expected.
-pub fn needs_reboot(site: &Site, before: &str, after: &str) -> bool {
-    let spec = |name: &str| {
-        let pool = site.pools.iter().find(|pool| pool.name.value.as_ref() == name)?;
-        render_pool(site, pool, &RenderOptions::default())
-            .ok()
-            .map(|rendered| rendered.spec)
-    };
-    let (Some(before), Some(after)) = (spec(before), spec(after)) else {
-        return true;
-    };
-    config_needs_reboot(site, &before, &after)
-}
-
-/// Whether a machine that goes from one config to another has to reboot, by the disruption policy of the site. Configs that cannot
-/// be compared are taken to differ.
-pub fn config_needs_reboot(site: &Site, before: &MachineConfigSpec, after: &MachineConfigSpec) -> bool {
-    let policy = DisruptionPolicy::default().with(&site.disruption);
-    diff_specs_with(before, after, &policy).map_or(true, |diff| diff.actions().contains(&Action::Reboot))
 }

@@ -290,8 +290,13 @@ impl<'a> Placement<'a> {
         moves(&self.nodes, &relabelled(&self.nodes, changes), &self.traffic(), hosting)
     }
 
-    /// Notes in the changes which nodes come into another pool by them: those take that pool's config, and reboot.
-    pub fn note_reboots(&self, changes: &mut BTreeMap<String, LabelChanges>) {
+    /// Notes in the changes which nodes come into another pool by them whose config makes them reboot: that is for `reboots` to say of the
+    /// pools before and after.
+    pub fn note_reboots(
+        &self,
+        changes: &mut BTreeMap<String, LabelChanges>,
+        reboots: impl Fn(Option<&str>, Option<&str>) -> bool,
+    ) {
         let membership = self.site.membership();
         let pool = |node: &PlacementNode| {
             let placement = membership.of(&node.name, &node.labels).ok()?;
@@ -299,7 +304,7 @@ impl<'a> Placement<'a> {
         };
         for (before, after) in self.nodes.iter().zip(relabelled(&self.nodes, changes)) {
             if let Some(change) = changes.get_mut(&before.name) {
-                change.reboots = pool(before) != pool(&after);
+                change.reboots = reboots(pool(before).as_deref(), pool(&after).as_deref());
             }
         }
     }

@@ -11,7 +11,7 @@ use berth_labels::Flavour;
 use berth_repository::{Configdocs, Error, RevisionKey, SecretPlaces, read_site};
 use berth_site::{LabelChanges, LiveTraffic, Placement, Resolution, Resolver, Site, load};
 
-use berth_decide::{Declaration, NodeState, UnitLabels};
+use berth_decide::{Costs, Declaration, NodeState, UnitLabels};
 
 /// Shipyard's own document, which says how to run its workflows.
 const DEPLOYMENT_CONFIGURATION: (&str, &str) = ("shipyard/DeploymentConfiguration/v1", "deployment-configuration");
@@ -123,7 +123,8 @@ impl SiteSnapshot {
                 None => node.not_ready = true,
             }
         }
-        placement.note_reboots(&mut changes);
+        let costs = Costs::new(&self.site);
+        placement.note_reboots(&mut changes, |before, after| costs.move_reboots(before, after));
         match shown {
             None => {
                 let reason = reason.unwrap_or_default();

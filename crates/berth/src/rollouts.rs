@@ -6,12 +6,11 @@ use std::{
     time::Duration,
 };
 
-use berth_decide::{LabelPolicy, NodePlan, Plan, Presence, Strategy, config_needs_reboot};
+use berth_decide::{Costs, LabelPolicy, NodePlan, Plan, Presence, Strategy, Totals};
 use berth_pools::{
-    DaemonState, ForecastInput, ForecastPool, MASTER, MachineConfigSpec, MaxUnavailable, NewNode, NodeState,
-    PoolRollout, Reboots, WORKER, annotation,
+    DaemonState, ForecastInput, ForecastPool, MaxUnavailable, NewNode, NodeState, PoolRollout, annotation,
 };
-use berth_site::{IntOrString, Pool, Resolver, Site};
+use berth_site::{IntOrString, Pool, Resolver};
 use serde_json::{Value, json};
 
 use crate::{
@@ -52,6 +51,9 @@ pub(crate) fn change<'a>(
     };
     let fits = play(&input, &loaded.site, printer)?;
 
+    if let Some(held) = mass_removal(&labels.totals) {
+        printer.note(&format!("{held}: controllers wait until somebody allows it"))?;
+    }
     if let Some(note) = changing.note() {
         printer.note(&note)?;
     }
@@ -62,6 +64,14 @@ pub(crate) fn change<'a>(
     diagnostics.extend_from_slice(&loaded.diagnostics);
     let exit = findings::show_errors(printer, &loaded.sources, diagnostics)?;
     Ok(if fits == Some(false) { exit.max(Exit::No) } else { exit })
+}
+
+/// What is said of a change that would take away so many labels that somebody has to agree first.
+pub(crate) fn mass_removal(totals: &Totals) -> Option<String> {
+    let of = counted(totals.owned, "label");
+    totals
+        .is_mass_removal()
+        .then(|| format!("this removes {} of {of} that Berth owns", totals.removed))
 }
 
 /// Pools without nodes yet. The target is the rendered config; without one, what `spec.configuration` names.
@@ -127,7 +137,7 @@ fn changing_pools(configs: &[PoolConfig<'_>], loaded: &Loaded, labels: &Plan, li
             ..ForecastPool::default()
         })
         .collect();
-    let costs = Costs::new(configs, &loaded.site);
+    let costs = Costs::of_rendered(&loaded.site, configs.iter().filter_map(PoolConfig::rendered));
     let places: HashMap<String, usize> = pools.iter().map(|pool| pool.rollout.pool.clone()).zip(0..).collect();
     let mut states: HashMap<String, NodeState> = live.into_iter().map(|node| (node.name.clone(), node)).collect();
     for node in &labels.nodes {
@@ -164,7 +174,7 @@ fn take_part(pool: &mut ForecastPool, node: &NodePlan, state: Option<NodeState>,
         Some(mut state) if node.presence != Presence::Awaited => {
             state.labels.extend(node.set.clone());
             state.labels.retain(|key, _| !node.remove.contains(key));
-            if let Some(reboots) = costs.of_move(&state, &pool.rollout.pool) {
+            if let Some(reboots) = costs.of_node(state.current_config(), &pool.rollout.pool) {
                 pool.reboots.insert(name, reboots);
             }
             pool.rollout.nodes.push(state);
@@ -174,45 +184,6 @@ fn take_part(pool: &mut ForecastPool, node: &NodePlan, state: Option<NodeState>,
             labels: node.set.clone(),
             reboots: Some(costs.of_joining(&pool.rollout.pool)),
         }),
-    }
-}
-
-/// What moves between rendered configs cost, where both are known.
-struct Costs<'a> {
-    by_pool: BTreeMap<&'a str, &'a MachineConfigSpec>,
-    by_name: BTreeMap<&'a str, &'a MachineConfigSpec>,
-    site: &'a Site,
-}
-
-impl<'a> Costs<'a> {
-    fn new(configs: &'a [PoolConfig<'_>], site: &'a Site) -> Self {
-        let rendered = || configs.iter().filter_map(PoolConfig::rendered);
-        Self {
-            by_pool: rendered().map(|it| (it.pool.as_str(), &it.spec)).collect(),
-            by_name: rendered().map(|it| (it.name.as_str(), &it.spec)).collect(),
-            site,
-        }
-    }
-
-    /// The reboots of a live node; nothing where what it runs now is not known, which means one.
-    fn of_move(&self, node: &NodeState, pool: &str) -> Option<Reboots> {
-        let old = self.by_name.get(node.current_config()?)?;
-        let new = self.by_pool.get(pool)?;
-        (!config_needs_reboot(self.site, old, new)).then_some(Reboots { with: 0, without: 0 })
-    }
-
-    /// The reboots of a new machine. Without labels at first boot it comes up as a worker, so it reboots again only
-    /// where its pool is another and differs in what needs it. Masters come up as masters.
-    fn of_joining(&self, pool: &str) -> Reboots {
-        let same = match (self.by_pool.get(WORKER), self.by_pool.get(pool)) {
-            (Some(worker), Some(own)) => !config_needs_reboot(self.site, worker, own),
-            _ => false,
-        };
-        if same || [MASTER, WORKER].contains(&pool) {
-            Reboots::MOVING
-        } else {
-            Reboots::NEW
-        }
     }
 }
 

@@ -93,7 +93,7 @@ fn promenade_removes_what_is_not_declared() {
     let text = node("w1", "{metadata: {owner_data: {x: '2'}}}")
         + &observed(
             "w1",
-            "{x: '1', kubernetes.io/hostname: w1, machineconfiguration.openshift.io/role: w}",
+            "{x: '1', old: gone, kubernetes.io/hostname: w1, machineconfiguration.openshift.io/role: w}",
             "{}",
         )
         + &observed("stranger", "{a: b}", "{}");
@@ -102,11 +102,9 @@ fn promenade_removes_what_is_not_declared() {
         panic!("{:?}", plan.nodes)
     };
     assert_eq!(node.set.get("x").map(String::as_str), Some("2"));
-    assert_eq!(
-        node.remove.iter().collect::<Vec<_>>(),
-        ["machineconfiguration.openshift.io/role"]
-    );
-    assert_eq!(node.keep.iter().collect::<Vec<_>>(), ["kubernetes.io/hostname"]);
+    assert_eq!(node.remove.iter().collect::<Vec<_>>(), ["old"]);
+    let known = ["kubernetes.io/hostname", "machineconfiguration.openshift.io/role"];
+    assert_eq!(node.keep.iter().collect::<Vec<_>>(), known);
     assert!(
         stranger.set.is_empty() && stranger.remove.is_empty(),
         "a node that nobody declared is left alone"

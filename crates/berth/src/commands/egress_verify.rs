@@ -5,6 +5,7 @@ mod report;
 use std::{collections::BTreeMap, io::Read};
 
 use berth_cluster::{DocumentKind, list_documents};
+use berth_decide::Costs;
 use berth_documents::{DocumentSet, Severity, object_name};
 use berth_labels::{LabelKey, LabelValue};
 use berth_placement::{Hosting, LabelChanges, Moves, moves};
@@ -43,7 +44,8 @@ pub(crate) fn run(args: &EgressVerifyArgs, stdin: &mut dyn Read, printer: &mut P
         Placement::new(&resolver, &resolutions)
     } else {
         changes = label_changes(&args.relabel, &now)?;
-        now.note_reboots(&mut changes);
+        let costs = Costs::new(&loaded.site);
+        now.note_reboots(&mut changes, |before, after| costs.move_reboots(before, after));
         Placement::now(&resolver, &resolutions)
     };
     after.nodes = berth_placement::relabelled(&after.nodes, &changes);

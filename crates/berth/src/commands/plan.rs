@@ -17,6 +17,7 @@ use crate::{
     failure::Failure,
     findings,
     output::{Printer, Report, Table, counted, printable},
+    rollouts,
     site::{Loaded, stdin_once},
 };
 
@@ -36,12 +37,8 @@ pub(crate) fn run(args: &PlanArgs, stdin: &mut dyn Read, printer: &mut Printer<'
     let plan = berth_decide::plan(&resolver, &resolutions, strategy, &LabelPolicy::default());
     printer.report(args.output.format, &PlanReport(&plan))?;
 
-    if !args.promenade && plan.totals.is_mass_removal() {
-        printer.warning(&format!(
-            "this removes {} of {} that Berth owns; check that the documents are complete",
-            plan.totals.removed,
-            counted(plan.totals.owned, "label")
-        ))?;
+    if let Some(removed) = rollouts::mass_removal(&plan.totals).filter(|_| !args.promenade) {
+        printer.warning(&format!("{removed}; check that the documents are complete"))?;
     }
     let mut diagnostics = check(&loaded.sources, &resolver, &resolutions);
     diagnostics.extend_from_slice(&loaded.diagnostics);

@@ -13,9 +13,10 @@
 //! | up | the whole product on simulated machines, with the Ignition server that they boot from, in both modes |
 //!
 //! Each is asked about a site, and again after its documents changed: the pool, the labels, what is set and removed, the name of the
-//! rendered config, the labels at boot, and the reboots. The pure core behind the doors is asked about far more sites by the suite of
+//! rendered config, the labels at boot, the reboots, and whether so many labels go that somebody has to agree. The pure core behind the doors is asked about far more sites by the suite of
 //! `berth-decide`; this one shows that the doors ask that core.
 
+mod brake;
 mod contradictions;
 mod doors;
 mod sites;

@@ -10,10 +10,10 @@ use std::{
 
 use berth_clock::Clock;
 use berth_cluster::controller::{self, Mode, Options};
-use berth_decide::{Serving, needs_reboot};
+use berth_decide::{Costs, Serving};
 use berth_documents::{DocumentSet, Severity, object_name};
 use berth_labels::Flavour;
-use berth_pools::{MASTER, RenderOptions, WORKER};
+use berth_pools::{RenderOptions, WORKER};
 use berth_resources::{
     CrdSet,
     bootstrap::{BootstrapToken, bootstrap_token},
@@ -346,13 +346,14 @@ fn machine_token(name: &str) -> Result<BootstrapToken, Failure> {
 }
 
 fn placed(loaded: &Loaded, flavour: Flavour, names: &[String]) -> Vec<Placed> {
+    let costs = Costs::new(&loaded.site);
     let mut reboots: HashMap<String, bool> = HashMap::new();
-    // Nobody labels a control plane after it joined.
+    // By how many reboots a machine is cheaper that has its labels when it joins.
     let mut reboots = |pool: &str| {
-        let moves = ![MASTER, WORKER].contains(&pool);
+        let of = |pool: &str| costs.of_joining(pool);
         *reboots
             .entry(pool.to_owned())
-            .or_insert_with(|| moves && needs_reboot(&loaded.site, WORKER, pool))
+            .or_insert_with(|| of(pool).without > of(pool).with)
     };
     Resolver::new(&loaded.site, flavour)
         .resolve_all()

@@ -393,6 +393,15 @@ impl<'a> Repository<'a> {
         assert_eq!(done.exit, 0, "{done}");
     }
 
+    /// What a dry run says where nobody allows a mass removal.
+    pub(super) fn careful_dry_run(&self) -> Value {
+        let mut relabel = command();
+        relabel.args(["relabel", "--all", "--dry-run", "-o", "json", "--server", &self.server]);
+        let outcome = finish(&mut relabel, b"");
+        assert_eq!(outcome.exit, 0, "{outcome}");
+        outcome.json()
+    }
+
     fn relabel(&self, words: &str) -> Outcome {
         let mut relabel = command();
         relabel.args(["relabel", "--all", "--allow-mass-removal", "--server", &self.server]);
@@ -495,7 +504,7 @@ fn berths(api: &Api, said: &mut Said) {
 /// The controllers in full mode.
 pub(super) struct Controllers<'a> {
     api: &'a Api,
-    _running: Served,
+    running: Served,
 }
 
 impl<'a> Controllers<'a> {
@@ -518,6 +527,20 @@ impl<'a> Controllers<'a> {
     }
 
     pub(super) fn start(site: &Site, api: &'a Api) -> Self {
+        Self::start_with(&["--allow-mass-removal"], site, api)
+    }
+
+    /// Nobody has allowed a mass removal.
+    pub(super) fn careful(site: &Site, api: &'a Api) -> Self {
+        Self::start_with(&[], site, api)
+    }
+
+    /// The next line of the log with these words.
+    pub(super) fn waits_with(&self, words: &str) -> Value {
+        self.running.wait_for(words)
+    }
+
+    fn start_with(words: &[&str], site: &Site, api: &'a Api) -> Self {
         let mut controller = command();
         controller
             .args([
@@ -529,13 +552,14 @@ impl<'a> Controllers<'a> {
                 "--lease-duration",
                 "4s",
             ])
-            .args(["--allow-mass-removal", "-f"])
+            .args(words)
+            .arg("-f")
             .arg(&site.path)
             .arg("--kubeconfig")
             .arg(&api.kubeconfig);
         Self {
             api,
-            _running: Served::start(&mut controller),
+            running: Served::start(&mut controller),
         }
     }
 }

@@ -98,6 +98,39 @@ impl Site {
         )
     }
 
+    /// Five machines with thirteen labels each; the documents lose some of the first one's.
+    pub(super) fn losing(lost: usize) -> Self {
+        let texts = [0, lost].map(|lost| {
+            let group = "machineconfiguration.openshift.io";
+            let mut objects = vec![
+                json!({
+                    "apiVersion": format!("{group}/v1"), "kind": "MachineConfigPool", "metadata": {"name": "worker"},
+                    "spec": {
+                        "nodeSelector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}},
+                        "machineConfigSelector": {"matchLabels": {format!("{group}/role"): "worker"}},
+                    },
+                }),
+                json!({
+                    "apiVersion": format!("{group}/v1"), "kind": "MachineConfig",
+                    "metadata": {"name": "50-worker", "labels": {format!("{group}/role"): "worker"}},
+                    "spec": {"config": {"ignition": {"version": "3.4.0"}}},
+                }),
+            ];
+            for (index, name) in ["a1", "a2", "a3", "a4", "a5"].into_iter().enumerate() {
+                let first = if index == 0 { lost } else { 0 };
+                let labels: Labels = (first..12)
+                    .map(|number| (format!("example.com/n{number}"), "1".to_owned()))
+                    .collect();
+                objects.push(json!({
+                    "apiVersion": "berth.dev/v1alpha1", "kind": "Berth", "metadata": {"name": name},
+                    "spec": {"pool": "worker", "labels": labels},
+                }));
+            }
+            Files::from([("site.yaml".to_owned(), documents(&objects))])
+        });
+        Self::new(&format!("{lost} labels go"), "upstream", texts)
+    }
+
     /// Nodes that joined in this pool and run its config.
     pub(super) fn joined(&self, pool: &str) -> Value {
         let role = format!("node-role.kubernetes.io/{pool}");
