@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use berth_decide::{
     NodeView,
-    pools::{NodeCase, NodeTrouble, PoolView, drains, troubles},
+    pools::{NodeCase, NodeTrouble, PoolView, drains, membership, troubles},
 };
 use berth_documents::DocumentSet;
 use berth_nodes::{Hold, Nodes, Trouble, WriteError};
@@ -113,15 +113,6 @@ pub(crate) async fn pools(client: &Client) -> kube::Result<Vec<PoolView>> {
         Err(kube::Error::Api(status)) if is_missing(&status) => Ok(Vec::new()),
         Err(error) => Err(error),
     }
-}
-
-/// Which nodes are in which pool.
-pub(crate) fn membership(pools: &[PoolView]) -> Membership {
-    Membership::new(
-        pools
-            .iter()
-            .map(|pool| (pool.name.as_str(), pool.node_selector.as_ref())),
-    )
 }
 
 /// The pool whose config a node runs.

@@ -36,4 +36,4 @@ pub use settings::{Asked, SettingAnswer, SettingView, SettingsPlan, plan_setting
 pub use settle::Settle;
 pub use status::{PoolNote, render_error, rollout, status};
 pub use trouble::{NodeCase, NodeTrouble, Repair, STEP_DAEMON, drains, repair, troubles};
-pub use view::{ConfigView, MemberView, PoolView, RenderedView};
+pub use view::{ConfigView, MemberView, PoolView, RenderedView, membership};

@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use berth_pools::{DaemonState, Membership, NodeState};
+use berth_pools::{DaemonState, NodeState};
 
-use super::PoolView;
+use super::{PoolView, membership};
 
 /// The nodes of each pool whose daemon does not answer, by pool. Of pools without a rendered config nothing is asked.
 pub fn silent(pools: &[PoolView], nodes: &[NodeState]) -> BTreeMap<String, Vec<String>> {
-    let membership = Membership::new(
-        pools
-            .iter()
-            .map(|pool| (pool.name.as_str(), pool.node_selector.as_ref())),
-    );
+    let membership = membership(pools);
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for node in nodes.iter().filter(|node| silent_node(node)) {
         let Ok(placement) = membership.of(&node.name, &node.labels) else {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use berth_labels::{Flavour, LabelSelector};
 use berth_pools::{
-    MachineConfig, MachineConfigError, MaxUnavailable, MaxUnavailableError, NodeState, ProtectedLabels, annotation,
+    MachineConfig, MachineConfigError, MaxUnavailable, MaxUnavailableError, Membership, NodeState, ProtectedLabels,
+    annotation,
 };
 use berth_site::{GeneratingPool, protected_labels};
 use jiff::Timestamp;
@@ -13,6 +14,12 @@ use serde_json::{Value, json};
 
 use crate::{definitions::Definitions, names, view::NodeView};
 use berth_resources::MachineConfigPoolStatus;
+
+/// Which nodes are in which pool.
+pub fn membership<'a>(pools: impl IntoIterator<Item = &'a PoolView>) -> Membership {
+    let pools = pools.into_iter();
+    Membership::new(pools.map(|pool| (pool.name.as_str(), pool.node_selector.as_ref())))
+}
 
 /// A pool as the controllers remember it.
 #[derive(Clone, Debug, PartialEq)]

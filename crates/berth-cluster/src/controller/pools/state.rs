@@ -9,7 +9,9 @@ use crate::controller::{
     news::{Versioned as _, lacking},
     watches::Seen,
 };
-use berth_decide::pools::{ConfigView, DrainRequest, MemberView, PoolView, RenderedView, SettingView, references};
+use berth_decide::pools::{
+    ConfigView, DrainRequest, MemberView, PoolView, RenderedView, SettingView, membership, references,
+};
 use berth_site::GeneratingKind;
 
 /// A change of anything that pools depend on.
@@ -132,11 +134,7 @@ impl PoolState {
     /// Finds the pools of nodes that changed. Cheap where nothing did.
     pub(super) fn place(&mut self) {
         if std::mem::take(&mut self.selectors_changed) {
-            self.membership = Membership::new(
-                self.pools
-                    .values()
-                    .map(|pool| (pool.name.as_str(), pool.node_selector.as_ref())),
-            );
+            self.membership = membership(self.pools.values());
             self.relabelled.extend(self.members.keys().cloned());
             self.dirty.extend(self.pools.keys().cloned());
         }

@@ -58,9 +58,9 @@ fn every_door_counts(lost: usize, held: bool) {
     );
     let mut controllers = Controllers::careful(&site, &api);
     if held {
-        let line = controllers.waits_with("too many labels would go at once");
+        let said = controllers.waits_with("too many labels would go at once");
         for count in ["removed", "owned"] {
-            assert_eq!(line[count], totals[count], "the controllers count {count}: {line}");
+            assert_eq!(said[count], totals[count], "the controllers count {count}: {said}");
         }
         let labels = |nodes: &Value| super::sites::labels(nodes);
         assert_eq!(labels(&api.nodes()), labels(&live), "nothing went");
