@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use berth_decide::{
     NodeView, TroubledNode,
     pools::{
-        Budgets, NodeCase, NodeTrouble, PoolView, Repair, STEP_DAEMON, StuckPod, drains, repair, stuck_pods, troubles,
+        Budgets, NodeCase, NodeTrouble, PoolView, Repair, STEP_DAEMON, StuckPod, drains, membership, repair,
+        stuck_pods, troubles,
     },
 };
 use berth_nodes::{Hold, Nodes, Trouble, WriteError};
@@ -17,7 +18,7 @@ use kube::{
 };
 
 use crate::{
-    inspect::{Inspection, configs, membership, pool_of},
+    inspect::{Inspection, configs, pool_of},
     missing::is_missing,
 };
 

@@ -10,7 +10,7 @@ use berth_decide::{Costs, LabelPolicy, NodePlan, Plan, Presence, Strategy, Total
 use berth_pools::{
     DaemonState, ForecastInput, ForecastPool, MaxUnavailable, NewNode, NodeState, PoolRollout, annotation,
 };
-use berth_site::{IntOrString, Pool, Resolver};
+use berth_site::{IntOrString, Pool, Resolver, Site};
 use serde_json::{Value, json};
 
 use crate::{
