@@ -30,6 +30,7 @@ use self::{
     returning::{
         a_machine_that_was_found_joins_in_the_role_it_is_installed_for,
         a_machine_that_was_off_registers_with_what_it_booted_with,
+        the_operator_leaves_machines_alone_that_join_and_return,
     },
     systems::a_first_node_says_what_machines_with_its_image_say,
 };
@@ -51,6 +52,7 @@ on_both! {
     a_node_has_what_its_kubelet_would_have_registered,
     a_machine_that_was_off_registers_with_what_it_booted_with,
     a_machine_that_was_found_joins_in_the_role_it_is_installed_for,
+    the_operator_leaves_machines_alone_that_join_and_return,
     a_deleted_machine_holds_up_no_rollout,
     a_first_node_says_what_machines_with_its_image_say,
     machines_are_served_what_the_operator_serves,
@@ -72,13 +74,18 @@ fn is_vacant_for(expected: &'static str) -> impl Fn(&Berth) -> bool {
 
 /// A kubelet fills its Node.
 async fn report(cluster: &Cluster, name: &str, ready: bool) {
+    fill(cluster, name, ready, &format!("id-{name}")).await;
+}
+
+/// A kubelet of an installation fills its Node.
+async fn fill(cluster: &Cluster, name: &str, ready: bool, machine_id: &str) {
     let status = json!({"status": {
         "conditions": [{
             "type": "Ready", "status": if ready { "True" } else { "False" }, "reason": "Kubelet", "message": "",
             "lastHeartbeatTime": "2026-01-01T00:00:00Z", "lastTransitionTime": "2026-01-01T00:00:00Z",
         }],
         "nodeInfo": {
-            "kubeletVersion": "v1.36.4", "systemUUID": format!("uuid-{name}"), "machineID": format!("id-{name}"),
+            "kubeletVersion": "v1.36.4", "systemUUID": format!("uuid-{name}"), "machineID": machine_id,
             "architecture": "amd64", "bootID": "", "containerRuntimeVersion": "", "kernelVersion": "",
             "kubeProxyVersion": "", "operatingSystem": "linux", "osImage": "",
         },

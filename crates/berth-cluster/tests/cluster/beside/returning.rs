@@ -1,5 +1,7 @@
 //! Machines that come back: from a place that was changed meanwhile, from another installation, in another role.
 
+use berth_testing::operator::{self, DaemonVerdict, Disk};
+
 use super::*;
 
 const ROLE: &str = "example.com/role";
@@ -158,5 +160,168 @@ pub(super) async fn a_machine_that_was_found_joins_in_the_role_it_is_installed_f
         matches!(&more, Err(kube::Error::Api(status)) if status.code == 403),
         "{more:?}"
     );
+    controllers.stop().await;
+}
+
+const OLD: &str = "rendered-infra-old";
+const NEW: &str = "rendered-infra-0123";
+
+/// A Node as the API server has it.
+async fn live(cluster: &Cluster, name: &str) -> Value {
+    json!(cluster.api::<Node>().get(name).await.expect("a Node"))
+}
+
+/// What the operator does with a machine of a cluster whose pools have their targets.
+struct Operator {
+    pools: Vec<Value>,
+    configs: Vec<Value>,
+}
+
+impl Operator {
+    async fn of(cluster: &Cluster) -> Self {
+        Self {
+            pools: objects::<MachineConfigPool>(cluster).await,
+            configs: objects::<MachineConfig>(cluster).await,
+        }
+    }
+
+    /// The daemon starts on this disk, and its controller looks at the Node then: it is in the pool `infra`, has nothing to do, and
+    /// nobody moves it.
+    async fn leaves_it_alone(&self, cluster: &Cluster, name: &str, disk: Disk<'_>) {
+        // It is a Pod, which a kubelet starts.
+        report(cluster, name, true).await;
+        occupied(cluster, name).await;
+        let (verdict, notes) = operator::daemon_start(&live(cluster, name).await, disk, &self.configs);
+        assert_eq!(verdict, DaemonVerdict::Done, "{name}");
+        let nodes: Api<Node> = cluster.api();
+        let parameters = PatchParams::default();
+        nodes
+            .patch(name, &parameters, &Patch::Merge(notes))
+            .await
+            .expect("noted");
+        cluster
+            .berth_with(name, "was settled", |berth| {
+                let status = berth.status.as_ref();
+                let remembers = |key| status.is_some_and(|status| status.annotations.contains_key(key));
+                berth.phase() == Phase::Occupied && reason(berth) == Some("InSync") && remembers(DESIRED)
+            })
+            .await;
+        let node = live(cluster, name).await;
+        assert_eq!(operator::pool_of(&node, &self.pools), Ok(Some("infra")), "{name}");
+        let seen = operator::node_verdict(&node);
+        assert!(
+            seen.done && seen.ready && !seen.degraded && !seen.unavailable,
+            "{name}: {seen:?}"
+        );
+        for pool in &self.pools {
+            let all = [node.clone()];
+            assert_eq!(
+                operator::next_of(pool, 9, &self.pools, &all),
+                [""; 0],
+                "{name}: it would reboot again"
+            );
+        }
+        assert_eq!(first_boot_labelling(&node, &self.pools, &self.configs), None, "{name}");
+    }
+}
+
+/// Machines that join, return and are installed anew, asked of the operator's rules: none is Degraded, and none reboots once more.
+pub(super) async fn the_operator_leaves_machines_alone_that_join_and_return(cluster: &mut Cluster) {
+    for (pool, config) in [("worker", "rendered-worker-0123"), ("infra", NEW)] {
+        rendered(cluster, pool, config, "", "").await;
+    }
+    let old: MachineConfig = from_json(json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig", "metadata": {"name": OLD},
+        "spec": {"config": {"ignition": {"version": "3.4.0"}}},
+    }));
+    cluster
+        .api::<MachineConfig>()
+        .create(&PostParams::default(), &old)
+        .await
+        .expect("a config");
+    let asked = Operator::of(cluster).await;
+    let controllers = cluster.controllers(|options| options.flavour = Some(Flavour::Openshift));
+    let machines = ["joins", "returns", "installed-anew", "installed-later"];
+    for name in machines {
+        renew(cluster, name, 1).await;
+        cluster
+            .berth(name, json!({"pool": "infra", "preregister": "Now"}))
+            .await;
+        comes_back(cluster, name).await;
+        // Every machine joins for the first time here.
+        asked.leaves_it_alone(cluster, name, Disk::installed(NEW)).await;
+    }
+
+    // A living machine whose Node is deleted: without what its daemon noted it would be Degraded.
+    let first = live(cluster, "returns").await;
+    cluster.delete_node("returns").await;
+    comes_back(cluster, "returns").await;
+    let back = live(cluster, "returns").await;
+    assert_ne!(first["metadata"]["uid"], back["metadata"]["uid"]);
+    let mut bare = back.clone();
+    bare["metadata"]["annotations"] = json!({});
+    let (verdict, _) = operator::daemon_start(&bare, Disk::used(NEW), &asked.configs);
+    assert!(matches!(verdict, DaemonVerdict::Degraded(_)), "{verdict:?}");
+    asked.leaves_it_alone(cluster, "returns", Disk::used(NEW)).await;
+
+    // Machines of an older config, which are installed anew with the one of now: one is seen to ask, the other one is not, and its Node
+    // has been given back what the old daemon noted.
+    for name in ["installed-anew", "installed-later"] {
+        let notes = Patch::Merge(json!({"metadata": {"annotations": {CURRENT: OLD, DESIRED: OLD}}}));
+        let nodes: Api<Node> = cluster.api();
+        nodes.patch(name, &PatchParams::default(), &notes).await.expect("noted");
+        cluster
+            .berth_with(name, "remembered it", |berth| {
+                let status = berth.status.as_ref();
+                status.is_some_and(|status| status.annotations.get(CURRENT).is_some_and(|config| config == OLD))
+            })
+            .await;
+    }
+    goes_away(cluster, "installed-anew").await;
+    let now = Clock::system().now();
+    assert!(
+        request_node(&cluster.client, "installed-anew", now)
+            .await
+            .expect("an answer")
+    );
+    comes_back(cluster, "installed-anew").await;
+    asked
+        .leaves_it_alone(cluster, "installed-anew", Disk::installed(NEW))
+        .await;
+
+    let name = "installed-later";
+    cluster.delete_node(name).await;
+    cluster
+        .node_with(name, "had its notes again", |node| {
+            node.annotations().get(CURRENT).is_some_and(|config| config == OLD)
+        })
+        .await;
+    let (verdict, _) = operator::daemon_start(&live(cluster, name).await, Disk::installed(NEW), &asked.configs);
+    assert!(matches!(verdict, DaemonVerdict::Degraded(_)), "{verdict:?}");
+    cluster
+        .berth_with(name, "noted that", |berth| {
+            berth.status.as_ref().is_some_and(|status| status.departure.is_some())
+        })
+        .await;
+    fill(cluster, name, true, "another").await;
+    cluster
+        .node_with(name, "had nothing of its old disk", |node| {
+            !node.annotations().contains_key(CURRENT) && !node.annotations().contains_key(DESIRED)
+        })
+        .await;
+    let (verdict, notes) = operator::daemon_start(&live(cluster, name).await, Disk::installed(NEW), &asked.configs);
+    assert_eq!(verdict, DaemonVerdict::Done);
+    let nodes: Api<Node> = cluster.api();
+    nodes
+        .patch(name, &PatchParams::default(), &Patch::Merge(notes))
+        .await
+        .expect("noted");
+    cluster
+        .berth_with(name, "remembered the new one", |berth| {
+            let status = berth.status.as_ref();
+            status.is_some_and(|status| status.annotations.get(CURRENT).is_some_and(|config| config == NEW))
+        })
+        .await;
+    assert_eq!(live(cluster, name).await["metadata"]["annotations"][CURRENT], NEW);
     controllers.stop().await;
 }
