@@ -114,7 +114,11 @@ pub fn noted_ahead(before: Option<&BerthStatus>, after: &BerthStatus) -> BerthSt
         labels: after.labels.clone(),
         earlier_labels: after.earlier_labels.clone(),
         node_version: after.node_version.clone(),
-        departure: after.departure.clone(),
+        // That the Node is filled, and by whom, is decided again should the write fail.
+        departure: after
+            .departure
+            .clone()
+            .or_else(|| before.and_then(|before| before.departure.clone())),
         ..before.cloned().unwrap_or_default()
     };
     if before.is_some_and(|before| before.followed != after.followed) {

@@ -259,6 +259,26 @@ fn what_was_given_back_of_another_disk_is_taken_back() {
     }
 }
 
+/// A heartbeat of the kubelet is faster than the patch, or the leader ends after it noted what it is about to write.
+#[test]
+fn what_was_given_back_is_taken_back_also_when_the_first_write_fails() {
+    let mut world = given_back();
+    world.kubelet_reports();
+    world.node.as_mut().unwrap().machine_id = Some("second".to_owned());
+    for _ in 0..3 {
+        let decision = world.decide();
+        assert!(matches!(decision.node, Some(NodeWrite::Patch(_))), "{decision:?}");
+        world.berth.status = Some(noted_ahead(world.berth.status.as_ref(), &decision.status));
+    }
+    world.settle();
+    let notes = &world.node.as_ref().unwrap().annotations;
+    assert!(!notes.contains_key(CURRENT), "{notes:?}");
+    assert_eq!(
+        (world.status().phase, &world.status().departure),
+        (Some(Phase::Occupied), &None)
+    );
+}
+
 #[test]
 fn a_machine_that_was_there_all_the_time_keeps_what_was_given_back() {
     let mut world = given_back();
