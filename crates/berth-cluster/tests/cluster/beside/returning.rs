@@ -193,12 +193,9 @@ impl Operator {
         occupied(cluster, name).await;
         let (verdict, notes) = operator::daemon_start(&live(cluster, name).await, disk, &self.configs);
         assert_eq!(verdict, DaemonVerdict::Done, "{name}");
-        let nodes: Api<Node> = cluster.api();
+        let api: Api<Node> = cluster.api();
         let parameters = PatchParams::default();
-        nodes
-            .patch(name, &parameters, &Patch::Merge(notes))
-            .await
-            .expect("noted");
+        api.patch(name, &parameters, &Patch::Merge(notes)).await.expect("noted");
         cluster
             .berth_with(name, "was settled", |berth| {
                 let status = berth.status.as_ref();
@@ -268,8 +265,8 @@ pub(super) async fn the_operator_leaves_machines_alone_that_join_and_return(clus
     // has been given back what the old daemon noted.
     for name in ["installed-anew", "installed-later"] {
         let notes = Patch::Merge(json!({"metadata": {"annotations": {CURRENT: OLD, DESIRED: OLD}}}));
-        let nodes: Api<Node> = cluster.api();
-        nodes.patch(name, &PatchParams::default(), &notes).await.expect("noted");
+        let api: Api<Node> = cluster.api();
+        api.patch(name, &PatchParams::default(), &notes).await.expect("noted");
         cluster
             .berth_with(name, "remembered it", |berth| {
                 let status = berth.status.as_ref();
@@ -311,9 +308,8 @@ pub(super) async fn the_operator_leaves_machines_alone_that_join_and_return(clus
         .await;
     let (verdict, notes) = operator::daemon_start(&live(cluster, name).await, Disk::installed(NEW), &asked.configs);
     assert_eq!(verdict, DaemonVerdict::Done);
-    let nodes: Api<Node> = cluster.api();
-    nodes
-        .patch(name, &PatchParams::default(), &Patch::Merge(notes))
+    let api: Api<Node> = cluster.api();
+    api.patch(name, &PatchParams::default(), &Patch::Merge(notes))
         .await
         .expect("noted");
     cluster

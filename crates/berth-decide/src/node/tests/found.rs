@@ -104,7 +104,7 @@ fn a_place_that_somebody_reserved_is_kept_whatever_the_machine_is_installed_for(
     type Reserves = fn(&mut World);
     let rows: [(&str, Reserves); 5] = [
         ("a person", |world| {
-            world.edit(|spec| spec.pool = Some("worker".to_owned()))
+            world.edit(|spec| spec.pool = Some("worker".to_owned()));
         }),
         ("a rule", |world| {
             let mut named = rule("workers", &json!({}));
