@@ -431,7 +431,7 @@ fn what_the_controllers_may_create_is_taken_away() {
             "they go with their definition or with their Nodes",
         ),
         ("events", "they expire"),
-        ("pods/eviction", "an eviction is no object"),
+        ("pods/eviction", "an eviction is not stored"),
         (
             "machineconfigs",
             "pools and Nodes refer to them; they lose Berth's finalizer",
