@@ -147,7 +147,7 @@ fn node_complaints(path: &Path, text: &str) -> Vec<(usize, String)> {
         if nodes.iter().any(by_it) || (line.contains(api) && line.contains(").patch")) {
             complaints.push((
                 index + 1,
-                "by_it a Node past the writer of berth-nodes, which sees to it that patches name uid and resourceVersion".to_owned(),
+                "writes a Node past the writer of berth-nodes, which sees to it that patches name uid and resourceVersion".to_owned(),
             ));
         }
     }
