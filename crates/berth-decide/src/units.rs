@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use berth_labels::Flavour;
 use berth_pools::{RenderOptions, registered_labels};
-use berth_site::{Site, render_pool};
+use berth_site::{Site, machine_configs, render_pool};
 
 /// The labels that the kubelets of each pool register with: what the unit of the config says that the site's documents give
 /// the pool. A pool is rendered when somebody asks for it.
@@ -27,7 +27,7 @@ impl<'a> UnitLabels<'a> {
 
     /// The labels of one pool's kubelets; none where nothing is known of their unit.
     pub fn of(&mut self, pool: Option<&str>) -> BTreeMap<String, String> {
-        let Some(pool) = pool.filter(|_| !self.site.machine_configs.is_empty()) else {
+        let Some(pool) = pool.filter(|_| !machine_configs(self.site).is_empty()) else {
             return BTreeMap::new();
         };
         if let Some(known) = self.known.get(pool) {

@@ -9,13 +9,14 @@ use berth_documents::{Diagnostic, Lint, Node, Sources, Span, Style};
 use berth_labels::{Flavour, LabelSet};
 use berth_pools::{
     ProtectFinding, ProtectKind, ProtectedLabels, RenderError, RenderOptions, RenderProblem, Rendered, SelectError,
-    protect, render, select, validate,
+    TemplateInput, protect, render, select, validate,
 };
 
 use crate::{
     generated::{Generated, GeneratingPool, generate},
     lints,
     model::{Declared, MachineConfig, Pool, Site},
+    templated::{Templated, templated},
 };
 
 pub use operator::{NameDoubt, name_doubts, name_notes};
@@ -81,9 +82,35 @@ pub(crate) fn generated_of(site: &Site) -> Generated {
         .iter()
         .filter_map(|config| config.parsed.as_deref())
         .collect();
+    let templates = templated_of(site, &configs);
+    let mut configs = configs;
+    configs.retain(|config| !templates.configs.contains_key(&config.name));
+    configs.extend(templates.configs.values());
     let kubelet: Vec<_> = site.kubelet_configs.iter().map(|config| &config.parsed).collect();
     let runtime: Vec<_> = site.runtime_configs.iter().map(|config| &config.parsed).collect();
-    generate(&pools, &configs, &kubelet, &runtime)
+    let mut generated = generate(&pools, &configs, &kubelet, &runtime);
+    generated.configs.extend(templates.configs.clone());
+    generated.templates = templates;
+    generated
+}
+
+fn templated_of(site: &Site, configs: &[&berth_pools::MachineConfig]) -> Templated {
+    let spec = site
+        .controller_config
+        .as_ref()
+        .and_then(|config| config.for_templates.as_ref());
+    let Some(spec) = spec.filter(|_| site.template_documents.controller.is_some()) else {
+        return Templated::default();
+    };
+    let pools: Vec<&str> = site.pools.iter().map(|pool| &*pool.name.value).collect();
+    let documents = &site.template_documents;
+    let input = TemplateInput {
+        spec,
+        pools: &pools,
+        overrides: documents.overrides.as_ref().map(|(_, data)| data),
+        pull_secret: documents.pull_secret.as_ref().map(|(_, credentials)| credentials),
+    };
+    templated(&input, configs)
 }
 
 /// Merges the machine configs of a pool, with what OpenShift's operator takes from its own objects where the documents have
@@ -148,7 +175,7 @@ pub(crate) fn check_alone(config: &MachineConfig, parsed: &berth_pools::MachineC
 pub fn check_pools(sources: &Sources, site: &Site, flavour: Flavour) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     findings.extend(objects::check(site));
-    if site.machine_configs.is_empty() {
+    if machine_configs(site).is_empty() {
         return findings;
     }
     let alone: Vec<RenderProblem> = machine_configs(site).into_iter().flat_map(validate).collect();

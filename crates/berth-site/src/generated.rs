@@ -17,6 +17,8 @@ use berth_pools::{
 };
 use serde_json::{Map, Value};
 
+use crate::templated::Templated;
+
 /// The label that nodes of the control plane have.
 const MASTER_LABEL: &str = "node-role.kubernetes.io/master";
 
@@ -39,8 +41,10 @@ pub struct GeneratingPool<'a> {
 /// The machine configs that are made of objects, and what became of each object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Generated {
-    /// The machine configs, by name.
+    /// The machine configs, by name: those of templates too.
     pub configs: BTreeMap<String, MachineConfig>,
+    /// What became of templates.
+    pub templates: Templated,
     /// The objects, by kind and name.
     pub outcomes: Vec<Outcome>,
 }
@@ -438,7 +442,7 @@ fn is_generated(name: &str) -> bool {
             .any(|kind| name.contains(&format!("-generated-{}", kind.what())))
 }
 
-fn is_ours(config: &MachineConfig) -> bool {
+pub(crate) fn is_ours(config: &MachineConfig) -> bool {
     config.generated_by().is_some_and(|version| version.starts_with(OURS))
 }
 

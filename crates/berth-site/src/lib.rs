@@ -31,6 +31,7 @@ mod resolve;
 mod rule;
 mod suggest;
 mod template;
+mod templated;
 
 pub use airship::AirshipPlaces;
 pub use berth_placement::{Hosting, LabelChanges, Moves};
@@ -69,3 +70,4 @@ pub use resolve::{
 pub use rule::{AtAdmission, ClliInput, Match, NameScope, NodeFacts, Rule, RuleLabel, Table};
 pub use suggest::{close_matches, nearest};
 pub use template::{ClliPart, Expression, Filter, NodeFact, Piece, Template, TemplateError, Variable};
+pub use templated::{Held, Templated, outdated_templates, templated};

@@ -191,6 +191,25 @@ machine configs. On OpenShift that is 01-POOL-kubelet, which the operator makes;
 01-worker-kubelet -o yaml`). On plain Kubernetes write a machine config with that file. The machine config that is made has the role of
 the pool, which the pool's machineConfigSelector has to select.
 "
+INVALID_CONTROLLER_CONFIG Error "invalid-controller-config" "a controller config that no machine configs can be made of"
+"With `spec.berth` the ControllerConfig `machine-config-controller` gives every role its base machine configs: 00-ROLE, 01-ROLE-kubelet,
+01-ROLE-container-runtime and 99-ROLE-ssh. A field is missing or wrong, so none of them is made, and what the pools have stays. The
+message names the field, or the template of the ConfigMap that `spec.berth.templates` names.
+
+Right:
+
+    spec:
+      clusterDNSIP: 10.96.0.10
+      kubeAPIServerServingCAData: LS0tLS1CRUdJTi…
+      berth:
+        family: debian
+"
+TEMPLATES_NOT_RENDERED Note "templates-not-rendered" "machine configs of templates that are not part of rendered configs"
+"The ControllerConfig names a ConfigMap or a Secret that is not among the documents. Controllers read both in the namespace they run in.
+Without them nothing is made of templates here, and the machine configs among the documents are all that is rendered.
+
+Or a machine config of that name is there already: one that people made, or a newer version of Berth. It counts as it is.
+"
 REFUSED_SETTING Error "refused-setting" "settings for kubelets or container runtimes that no machine config is made of"
 "Nothing is made of the object as a whole, and the pool keeps what it has. OpenShift's operator says so in the object's condition.
 The message names the field.

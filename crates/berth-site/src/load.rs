@@ -17,6 +17,7 @@ mod rule;
 use std::{collections::HashMap, sync::Arc};
 
 use berth_documents::{Diagnostic, Document, Envelope, Node, Severity, Sources, Span};
+use berth_pools::TemplateReferences;
 
 pub use self::airship::{to_airship, to_kubernetes};
 use crate::{
@@ -171,6 +172,7 @@ pub fn load(sources: &Sources, documents: &[Document]) -> (Site, Vec<Diagnostic>
         },
         seen: HashMap::new(),
         rules: Vec::new(),
+        references: pool::references(documents.iter()),
     };
     for document in documents.iter() {
         loader.document(document);
@@ -193,6 +195,8 @@ struct Loader<'a> {
     report: Report<'a>,
     seen: HashMap<(Kind, Arc<str>), Span>,
     rules: Vec<FoundRule<'a>>,
+    /// What the `ControllerConfig` names.
+    references: TemplateReferences,
 }
 
 /// A rule whose reading waits until all are known.
@@ -254,6 +258,10 @@ struct Object<'a> {
 
 impl<'a> Loader<'a> {
     fn document(&mut self, document: &'a Document) {
+        let documents = &mut self.site.template_documents;
+        if pool::read_referenced(document, &self.references, documents, &mut self.report) {
+            return;
+        }
         let Some(kind) = self.kind(document) else {
             return;
         };
@@ -294,7 +302,11 @@ impl<'a> Loader<'a> {
             Kind::MachineConfig => site.machine_configs.push(pool::read_machine_config(&object, report)),
             Kind::KubeletConfig => site.kubelet_configs.extend(pool::read_kubelet_config(&object, report)),
             Kind::ContainerRuntimeConfig => site.runtime_configs.extend(pool::read_runtime_config(&object, report)),
-            Kind::ControllerConfig => site.controller_config = pool::read_controller_config(&object, report),
+            Kind::ControllerConfig => {
+                site.controller_config = pool::read_controller_config(&object, report);
+                site.template_documents.controller =
+                    pool::template_controller(site.controller_config.as_ref(), &object, report);
+            }
             Kind::OsImageStream => site.os_image_streams = pool::read_os_image_streams(&object, report),
             Kind::MachineConfiguration => site.disruption = policy::read(&object, report),
             Kind::LabelRule => self.rules.push(FoundRule {
@@ -390,6 +402,7 @@ impl<'a> Loader<'a> {
         let known: &[&str] = match kind {
             Kind::MachineConfigPool => &[names::NODE_LABELS, names::IMPLICIT_VALUES, names::RESERVED_ONLY],
             Kind::BaremetalNode => &[names::POOL],
+            Kind::MachineConfig => &[berth_pools::GENERATED_FROM],
             Kind::Region => &[names::FLAVOUR, names::DYNAMIC_LABELS],
             _ => &[],
         };

@@ -57,8 +57,10 @@ pub struct Site {
     pub kubelet_configs: Vec<KubeletConfig>,
     /// Container runtime configs.
     pub runtime_configs: Vec<ContainerRuntimeConfig>,
-    /// The machine configs that controllers make of these two.
+    /// The machine configs that controllers make of these two, and of templates.
     pub generated: Generated,
+    /// What machine configs of whole roles are made with.
+    pub template_documents: TemplateDocuments,
     /// The cluster's own policies for what a change needs, from a `MachineConfiguration`.
     pub disruption: UserPolicy,
     /// What OpenShift's operator renders and serves with, where its object is among the documents.
@@ -212,6 +214,17 @@ pub struct ContainerRuntimeConfig {
     pub spec: Option<Node>,
     /// The types that checks take.
     pub parsed: berth_pools::ContainerRuntimeConfig,
+}
+
+/// The documents that machine configs of whole roles are made with.
+#[derive(Debug, Default)]
+pub struct TemplateDocuments {
+    /// The `ControllerConfig` with `spec.berth`, and its `spec`.
+    pub controller: Option<(Name, Option<Node>)>,
+    /// The `ConfigMap` that it names, with its `data`.
+    pub overrides: Option<(Name, BTreeMap<String, String>)>,
+    /// The `Secret` that it names, with the credentials or why it has none.
+    pub pull_secret: Option<(Name, Result<String, String>)>,
 }
 
 /// A `Berth`: the durable reservation of one machine's place.

@@ -43,6 +43,7 @@ mod serve;
 mod server;
 mod shipyard;
 mod store;
+mod templates;
 mod token;
 mod unit;
 mod up;
@@ -105,6 +106,7 @@ pub(crate) use self::{
         ShipyardCreateConfigdocsArgs, ShipyardFormat, ShipyardGet, ShipyardHelpArgs, ShipyardItem,
     },
     store::{StoreArgs, StoreBackupArgs, StoreCheckArgs, StoreCommand, StoreCompactArgs},
+    templates::TemplatesArgs,
     token::{RoleArg, TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs},
     unit::{UnitArgs, UnitCommand, UnitFormat, UnitKubeletArgs},
     up::UpArgs,
@@ -160,6 +162,7 @@ pub(crate) enum Command {
     Pools(PoolsArgs),
     Plan(PlanArgs),
     Render(RenderArgs),
+    Templates(TemplatesArgs),
     Diff(DiffArgs),
     Apply(ApplyArgs),
     Revisions(RevisionsArgs),

@@ -50,6 +50,7 @@ mod site_action;
 mod status;
 mod store;
 mod tag;
+mod templates;
 mod token_create;
 mod token_list;
 mod token_revoke;
@@ -98,6 +99,7 @@ pub(crate) fn run(
         Command::Pools(args) => pools::run(&args, stdin, printer),
         Command::Plan(args) => plan::run(&args, stdin, printer),
         Command::Render(args) => render::run(&args, stdin, printer),
+        Command::Templates(args) => templates::run(&args, stdin, printer),
         Command::Diff(args) => diff::run(&args, stdin, clock, printer),
         Command::Apply(args) => apply::run(&args, stdin, clock, printer),
         Command::Revisions(args) => revisions::run(&args, clock, printer),

@@ -1,7 +1,7 @@
 //! Findings about the objects that machine configs are made of.
 
 use berth_documents::{Diagnostic, Node, Span};
-use berth_pools::{ProtectFinding, ProtectKind};
+use berth_pools::{ProtectFinding, ProtectKind, TemplateObject};
 
 use super::{deepest, diagnostic};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 
 /// Why machine configs are not made of objects, or would not reach the pools that they are for.
 pub(super) fn check(site: &Site) -> Vec<Diagnostic> {
-    let mut findings = Vec::new();
+    let mut findings = templates(site);
     for outcome in &site.generated.outcomes {
         let Some((name, spec)) = document(site, outcome) else {
             continue;
@@ -56,8 +56,56 @@ pub(super) fn check(site: &Site) -> Vec<Diagnostic> {
     findings
 }
 
+/// Why no machine configs are made of templates.
+fn templates(site: &Site) -> Vec<Diagnostic> {
+    let Some((name, spec)) = &site.template_documents.controller else {
+        return Vec::new();
+    };
+    let documents = &site.template_documents;
+    let templates = &site.generated.templates;
+    let findings = templates.findings.iter().map(|finding| {
+        let path = finding.path.trim_start_matches("spec.");
+        let (kind, name, span) = match finding.object {
+            TemplateObject::ControllerConfig => {
+                let place = spec.as_ref().and_then(|spec| deepest(spec, path));
+                ("ControllerConfig", name, place.unwrap_or(name.span))
+            }
+            TemplateObject::ConfigMap => {
+                let name = documents.overrides.as_ref().map_or(name, |(name, _)| name);
+                ("ConfigMap", name, name.span)
+            }
+            TemplateObject::Secret => {
+                let name = documents.pull_secret.as_ref().map_or(name, |(name, _)| name);
+                ("Secret", name, name.span)
+            }
+        };
+        let lint = if finding.is_missing_object {
+            &lints::TEMPLATES_NOT_RENDERED
+        } else {
+            &lints::INVALID_CONTROLLER_CONFIG
+        };
+        let message = format!("{kind} `{}` `{}`: {}", name.value, finding.path, finding.message);
+        let diagnostic = Diagnostic::new(lint, span, message);
+        if finding.help.is_empty() {
+            diagnostic
+        } else {
+            diagnostic.with_help(finding.help.clone())
+        }
+    });
+    let held = templates.held.iter().map(|held| {
+        let mut configs = site.machine_configs.iter();
+        let config = configs.find(|config| *config.name.value == *held.name);
+        let span = config.map_or(name.span, |config| config.name.span);
+        Diagnostic::new(&lints::TEMPLATES_NOT_RENDERED, span, format!("machine config {held}"))
+    });
+    findings.chain(held).collect()
+}
+
 /// Where the object is that a machine config is made of.
 pub(super) fn origin_span(site: &Site, machine_config: &str) -> Option<Span> {
+    if site.generated.templates.configs.contains_key(machine_config) {
+        return site.template_documents.controller.as_ref().map(|(name, _)| name.span);
+    }
     let outcome = site.generated.origin(machine_config)?;
     document(site, outcome).map(|(name, _)| name.span)
 }

@@ -13,10 +13,15 @@ pub(super) fn evidence(kind: Kind, object: &Object<'_>) -> Option<Spanned<String
     let name = &object.name.value;
     let label = |key: &str| document.labels().and_then(|labels| labels.get(key));
     let (node, reason) = match kind {
-        Kind::ControllerConfig => (
-            None,
-            format!("ControllerConfig `{name}` is the Machine Config Operator's"),
-        ),
+        Kind::ControllerConfig => {
+            // With `spec.berth` it is for Berth's own templates.
+            let of_berth = object
+                .body
+                .and_then(|body| body.get("berth"))
+                .is_some_and(|berth| !berth.is_null());
+            let reason = format!("ControllerConfig `{name}` is the Machine Config Operator's");
+            (None, (!of_berth).then_some(reason)?)
+        }
         Kind::MachineConfigPool => {
             let built_in = label(names::BUILT_IN)?;
             (Some(built_in), format!("pool `{name}` is built into OpenShift"))

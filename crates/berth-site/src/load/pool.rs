@@ -1,10 +1,13 @@
 //! `MachineConfigPool` and `MachineConfig`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use berth_documents::{Diagnostic, Node, Span};
+use berth_documents::{Diagnostic, Document, Envelope, Node, Span};
 use berth_labels::{Inversion, InvertError, LabelKey, LabelSelector, LabelValue};
-use berth_pools::{BUILT_IN, ControllerConfig, MachineConfigError, OsImageStreams, PoolClass};
+use berth_pools::{
+    BUILT_IN, CONTROLLER_CONFIG, ControllerConfig, MachineConfigError, OsImageStreams, PoolClass, TemplateReferences,
+    has_templates, pull_secret, template_references,
+};
 use serde_json::json;
 
 use super::{Object, host::one_of};
@@ -12,7 +15,10 @@ use crate::{
     configs::{check_alone, deepest},
     fields::{Fields, Report, SelectorField, label_list, string_map},
     lints,
-    model::{ContainerRuntimeConfig, Declared, IntOrString, KubeletConfig, MachineConfig, Pool, Spanned},
+    model::{
+        ContainerRuntimeConfig, Declared, IntOrString, KubeletConfig, MachineConfig, Name, Pool, Spanned,
+        TemplateDocuments,
+    },
     names,
 };
 
@@ -194,6 +200,65 @@ pub(super) fn read_controller_config(object: &Object<'_>, report: &mut Report<'_
     });
     let read = ControllerConfig::from_json(&wire);
     read.map_err(|error| report.push(unreadable(object, &error))).ok()
+}
+
+/// Where machine configs are made of templates: the name and `spec` of the document that says with what.
+pub(super) fn template_controller(
+    config: Option<&ControllerConfig>,
+    object: &Object<'_>,
+    report: &mut Report<'_>,
+) -> Option<(Name, Option<Node>)> {
+    config?.for_templates.as_ref()?;
+    if *object.name.value != *CONTROLLER_CONFIG {
+        let message = format!(
+            "no machine configs are made of templates for ControllerConfig `{}`",
+            object.name.value
+        );
+        let diagnostic = Diagnostic::new(&lints::INVALID_CONTROLLER_CONFIG, object.name.span, message);
+        report.push(diagnostic.with_help(format!("the one that counts is named {CONTROLLER_CONFIG}")));
+        return None;
+    }
+    Some((object.name.clone(), object.body.cloned()))
+}
+
+/// The objects that the `ControllerConfig` among the documents names.
+pub(super) fn references<'a>(mut documents: impl Iterator<Item = &'a Document>) -> TemplateReferences {
+    let controller = documents.find(|document| document.kind() == "ControllerConfig");
+    let spec = controller.and_then(Document::body).map(Node::to_json);
+    let spec = spec.filter(has_templates);
+    spec.map(|spec| template_references(&spec)).unwrap_or_default()
+}
+
+/// Takes a `ConfigMap` or `Secret` that the `ControllerConfig` names; others are nothing that Berth uses.
+pub(super) fn read_referenced(
+    document: &Document,
+    references: &TemplateReferences,
+    documents: &mut TemplateDocuments,
+    report: &mut Report<'_>,
+) -> bool {
+    let Envelope::Kubernetes { api_version, kind } = &document.envelope else {
+        return false;
+    };
+    let Some((name, span)) = document.name().filter(|_| api_version == "v1") else {
+        return false;
+    };
+    let is = |reference: &Option<String>| reference.as_deref() == Some(name);
+    let object_name = Spanned::new(Arc::from(name), span);
+    match kind.as_str() {
+        "ConfigMap" if is(&references.templates) && documents.overrides.is_none() => {
+            let data = document.root.get("data").filter(|data| !data.is_null());
+            let data = data
+                .map(|data| string_map(data, "a template", report))
+                .unwrap_or_default();
+            documents.overrides = Some((object_name, data));
+            true
+        }
+        "Secret" if is(&references.pull_secret) && documents.pull_secret.is_none() => {
+            documents.pull_secret = Some((object_name, pull_secret(&document.root.to_json())));
+            true
+        }
+        _ => false,
+    }
 }
 
 pub(super) fn read_os_image_streams(object: &Object<'_>, report: &mut Report<'_>) -> Option<OsImageStreams> {

@@ -6,7 +6,10 @@ use std::fmt::Write as _;
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["up", "lint", "resolve", "explain", "plan"]),
     ("Look", &["pools", "labels", "selector", "unit"]),
-    ("Plan a change", &["render", "diff", "rollout", "forecast", "rehearse"]),
+    (
+        "Plan a change",
+        &["templates", "render", "diff", "rollout", "forecast", "rehearse"],
+    ),
     (
         "Boot machines",
         &[

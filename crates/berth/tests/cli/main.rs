@@ -62,6 +62,7 @@ mod servers;
 #[cfg(test)]
 mod site;
 #[cfg(test)]
+mod templates;
 mod token;
 #[cfg(test)]
 mod transport;
