@@ -209,7 +209,9 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     let (changes, received) = mpsc::channel(CHANGES);
     let mailbox = (options.mode == Mode::Full).then(Mailbox::default);
     let heartbeats = Heartbeats::default();
-    let mut watching = watches::all(&client, &changes, mailbox.as_ref());
+    let lease = options.lease.as_ref();
+    let namespace = lease.map_or_else(|| client.default_namespace(), |lease| lease.namespace.as_str());
+    let mut watching = watches::all(&client, &changes, mailbox.as_ref(), namespace);
     let beats = heartbeats::watch(
         client.clone(),
         changes.clone(),

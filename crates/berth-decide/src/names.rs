@@ -62,7 +62,7 @@ pub const INSTALLED_ANEW: &str = "berth.dev/installed-anew";
 pub const IN_USE: &str = "berth.dev/in-use";
 
 /// Annotation of a machine config: the object that it is made of, `KubeletConfig/NAME`.
-pub const GENERATED_FROM: &str = "berth.dev/generated-from";
+pub use berth_pools::GENERATED_FROM;
 
 /// Annotation of a rendered config: since when nobody refers to it.
 pub const UNUSED_SINCE: &str = "berth.dev/unused-since";

@@ -1,6 +1,7 @@
 //! What full mode does with pools: pure functions from what the cluster shows to what is to be written.
 //!
 //! ```text
+//! ControllerConfig, ConfigMap, Secret ── plan_templates ──► MachineConfigs
 //! KubeletConfigs, ContainerRuntimeConfigs ── plan_settings ──► MachineConfigs
 //! MachineConfigs ── render ──► rendered config ──► pool.spec.configuration
 //! Nodes + pool   ── plan (berth-pools) ──► status, targets, taints ──► Nodes
@@ -20,6 +21,7 @@ mod render;
 mod settings;
 mod settle;
 mod status;
+mod templates;
 #[cfg(test)]
 mod tests;
 mod trouble;
@@ -35,5 +37,6 @@ pub use render::{Rendering, configuration, object, reconcilable, render};
 pub use settings::{Asked, SettingAnswer, SettingView, SettingsPlan, plan_settings};
 pub use settle::Settle;
 pub use status::{PoolNote, render_error, rollout, status};
+pub use templates::{TemplateView, TemplateViews, TemplatesPlan, plan_templates};
 pub use trouble::{NodeCase, NodeTrouble, Repair, STEP_DAEMON, drains, repair, troubles};
 pub use view::{ConfigView, MemberView, PoolView, RenderedView, membership};

@@ -5,8 +5,8 @@ use kube_core::CustomResourceExt as _;
 use serde_json::Value;
 
 use super::{
-    Berth, ContainerRuntimeConfig, KubeletConfig, LabelRule, MachineConfig, MachineConfigNode, MachineConfigPool,
-    Roster, TokenBinding,
+    Berth, ContainerRuntimeConfig, ControllerConfig, KubeletConfig, LabelRule, MachineConfig, MachineConfigNode,
+    MachineConfigPool, Roster, TokenBinding,
 };
 
 /// Which CRDs a cluster needs.
@@ -28,6 +28,7 @@ pub fn crds(set: CrdSet) -> Vec<CustomResourceDefinition> {
             KubeletConfig::crd(),
             ContainerRuntimeConfig::crd(),
             of_its_node(MachineConfigNode::crd()),
+            ControllerConfig::crd(),
         ],
     };
     for crd in &mut crds {
@@ -128,6 +129,7 @@ mod tests {
                 ("KubeletConfig".to_owned(), None),
                 ("ContainerRuntimeConfig".to_owned(), short("ctrcfg")),
                 ("MachineConfigNode".to_owned(), None),
+                ("ControllerConfig".to_owned(), None),
             ]
         );
     }

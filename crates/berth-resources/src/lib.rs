@@ -5,6 +5,7 @@
 
 mod berth;
 pub mod bootstrap;
+mod controller_config;
 mod crds;
 mod label_rule;
 mod machine_config;
@@ -19,6 +20,7 @@ pub use self::{
         Berth, BerthSpec, BerthStatus, Departure, Followed, Machine, MachineObject, Phase, PoolPolicy, Preregister,
         Recreations, Taint, TaintEffect,
     },
+    controller_config::{ControllerConfig, ControllerConfigSpec, ControllerConfigStatus},
     crds::{CrdSet, crd_yaml, crds},
     label_rule::{AtAdmission, LabelRule, LabelRuleSpec, NameScope, RuleMatch},
     machine_config::{

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use berth_decide::pools::{ConfigView, PoolView, SettingView};
+use berth_decide::pools::{ConfigView, PoolView, SettingView, TemplateView};
 
 /// Something with a name of its own.
 pub(super) trait Named {
@@ -68,6 +68,22 @@ impl Named for SettingView {
 }
 
 impl Versioned for SettingView {
+    fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    fn version(&self) -> &str {
+        &self.resource_version
+    }
+}
+
+impl Named for TemplateView {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Versioned for TemplateView {
     fn uid(&self) -> &str {
         &self.uid
     }

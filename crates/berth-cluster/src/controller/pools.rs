@@ -46,9 +46,12 @@ use super::{
 };
 use crate::lease::Claim;
 use berth_decide::pools::{Rendering, Settle};
-use berth_pools::MachineConfig;
+use berth_pools::{ControllerConfig, MachineConfig};
 
-pub(in crate::controller) use self::{mailbox::Mailbox, state::PoolChange};
+pub(in crate::controller) use self::{
+    mailbox::Mailbox,
+    state::{PoolChange, TEMPLATE_OBJECTS},
+};
 
 /// The longest wait where somebody else was faster: what they wrote is known soon.
 const LONGEST_CONFLICT: Duration = Duration::from_secs(1);
@@ -89,6 +92,8 @@ pub(super) struct PoolEngine {
     state: PoolState,
     /// What pools are rendered from: what people wrote, and what is made of other objects.
     inputs: BTreeMap<String, MachineConfig>,
+    /// What pools are rendered with beside them.
+    controller: Option<ControllerConfig>,
     renderings: BTreeMap<String, Rendering>,
     refused: BTreeMap<String, Refused>,
     began: Instant,
@@ -131,6 +136,7 @@ impl PoolEngine {
             claims,
             state: PoolState::default(),
             inputs: BTreeMap::new(),
+            controller: None,
             renderings: BTreeMap::new(),
             refused: BTreeMap::new(),
             began: Instant::now(),
@@ -330,7 +336,9 @@ impl PoolEngine {
                         self.state.dirty.insert(pool);
                     }
                     // What changed meanwhile could not be started beside it.
-                    Key::Render(_) | Key::Made(_) | Key::Setting(..) if self.settle.due().is_none() => {
+                    Key::Render(_) | Key::Made(_) | Key::Setting(..) | Key::Templates
+                        if self.settle.due().is_none() =>
+                    {
                         self.settle.changed(self.began.elapsed(), Duration::ZERO);
                     }
                     _ => {}
@@ -360,6 +368,7 @@ impl PoolEngine {
             }
             Answer::Config(config) => self.state.config(config),
             Answer::Setting(setting) => self.state.setting(*setting),
+            Answer::Template(view) => self.state.template(*view),
             Answer::Node(node) => self.state.written(KeptNode::from(*node)),
             Answer::Nodes(nodes) => {
                 for node in nodes {
@@ -427,7 +436,7 @@ impl PoolEngine {
                 Key::Status(pool) | Key::Note(pool) => {
                     self.state.dirty.insert(pool.clone());
                 }
-                Key::Render(_) | Key::Made(_) | Key::Setting(..) => {
+                Key::Render(_) | Key::Made(_) | Key::Setting(..) | Key::Templates => {
                     self.settle.changed(now - self.began, Duration::ZERO);
                 }
                 Key::Node(name) | Key::Drain(name) => {

@@ -7,7 +7,7 @@ use k8s_openapi::api::{certificates::v1::CertificateSigningRequest, core::v1::No
 use kube::{
     Api, Client, CustomResourceExt as _, Resource, ResourceExt as _,
     api::DynamicObject,
-    core::ApiResource,
+    core::{ApiResource, GroupVersionKind},
     runtime::{
         WatchStreamExt as _,
         watcher::{self, Event, watcher},
@@ -20,17 +20,17 @@ use tracing::{debug, warn};
 
 use super::{
     kept::{KeptBerth, KeptNode, Text},
-    pools::{Mailbox, PoolChange},
+    pools::{Mailbox, PoolChange, TEMPLATE_OBJECTS},
 };
 use crate::{connect::Unreached, missing::is_missing_kind};
 use berth_decide::{
     CertificateRequest, KUBELET_SIGNER, NodeView,
-    pools::{ConfigView, PoolView, SettingView},
+    pools::{ConfigView, PoolView, SettingView, TemplateView},
 };
-use berth_pools::KubeletLabels;
+use berth_pools::{CONTROLLER_CONFIG, KubeletLabels, PULL_SECRET, TemplateObject};
 use berth_resources::{
-    Berth, ContainerRuntimeConfig, KubeletConfig, LabelRule, MachineConfig, MachineConfigPool, TokenBinding,
-    bootstrap::Binding,
+    Berth, ContainerRuntimeConfig, ControllerConfig, KubeletConfig, LabelRule, MachineConfig, MachineConfigPool,
+    TokenBinding, bootstrap::Binding,
 };
 use berth_site::GeneratingKind;
 
@@ -125,6 +125,7 @@ pub(super) fn all(
     client: &Client,
     changes: &mpsc::Sender<ClusterChange>,
     pool_changes: Option<&Mailbox>,
+    namespace: &str,
 ) -> Vec<Watching> {
     let nodes: Api<Node> = Api::all(client.clone());
     let certificates: Api<CertificateSigningRequest> = Api::all(client.clone());
@@ -223,8 +224,48 @@ pub(super) fn all(
                 })),
             },
         )));
+        watches.extend(TEMPLATE_OBJECTS.map(|kind| template_watch(client, kind, namespace, pools)));
     }
     watches
+}
+
+/// One of the objects that templates are made with. Of Secrets only the one with that name may be read.
+fn template_watch(client: &Client, kind: TemplateObject, namespace: &str, pools: &Mailbox) -> Watching {
+    let named = |name: &str| watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let of_core = |kind: &str, plural: &str| {
+        let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", kind), plural);
+        Api::<DynamicObject>::namespaced_with(client.clone(), namespace, &resource)
+    };
+    let (api, config) = match kind {
+        TemplateObject::ControllerConfig => {
+            let api = Api::all_with(client.clone(), &ControllerConfig::api_resource());
+            (api, named(CONTROLLER_CONFIG))
+        }
+        TemplateObject::ConfigMap => (of_core("ConfigMap", "configmaps"), watcher::Config::default()),
+        TemplateObject::Secret => (of_core("Secret", "secrets"), named(PULL_SECRET)),
+    };
+    let understand: fn(DynamicObject) -> Option<Box<TemplateView>> = match kind {
+        TemplateObject::ControllerConfig => |object| template(TemplateObject::ControllerConfig, object),
+        TemplateObject::ConfigMap => |object| template(TemplateObject::ConfigMap, object),
+        TemplateObject::Secret => |object| template(TemplateObject::Secret, object),
+    };
+    let put: View<Box<TemplateView>> = match kind {
+        TemplateObject::ControllerConfig => {
+            |seen| PoolChange::Templates(TemplateObject::ControllerConfig, seen.map(Clone::clone))
+        }
+        TemplateObject::ConfigMap => |seen| PoolChange::Templates(TemplateObject::ConfigMap, seen.map(Clone::clone)),
+        TemplateObject::Secret => |seen| PoolChange::Templates(TemplateObject::Secret, seen.map(Clone::clone)),
+    };
+    let sinks = Sinks {
+        engine: None,
+        pools: Some((pools.clone(), put)),
+    };
+    Box::pin(watch(api, config, understand, sinks))
+}
+
+fn template(kind: TemplateObject, object: DynamicObject) -> Option<Box<TemplateView>> {
+    let object = serde_json::to_value(object).ok()?;
+    Some(Box::new(TemplateView::read(kind, &object)))
 }
 
 fn to_engine<T>(changes: &mpsc::Sender<ClusterChange>, wrap: fn(Seen<T>) -> ClusterChange) -> Sinks<T> {
@@ -360,7 +401,7 @@ mod tests {
         let client = Client::new(service, "default");
         let (changes, _received) = mpsc::channel(1);
         let mailbox = Mailbox::default();
-        let all = futures::future::join_all(super::all(&client, &changes, Some(&mailbox)));
+        let all = futures::future::join_all(super::all(&client, &changes, Some(&mailbox), "berth-system"));
         let mut pages = vec![
             ("/nodes?", "limit=100"),
             ("/berths?", "limit=100"),

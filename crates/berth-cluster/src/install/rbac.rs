@@ -6,6 +6,7 @@ use super::{Admission, CONTROLLER, InstallMode, InstallOptions, metadata};
 use crate::admission::{CLAIMS_POLICY, LABELS_POLICY, NOTES_POLICY, ROSTER};
 use crate::controller::MACHINE_KINDS;
 use berth_decide::KUBELET_SIGNER;
+use berth_pools::PULL_SECRET;
 
 /// One right of the controllers, as the API server is asked about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,9 +127,23 @@ pub fn rights(options: &InstallOptions) -> Vec<Right> {
             everywhere(machine_config, "kubeletconfigs/status", &["patch"], any),
             everywhere(machine_config, "containerruntimeconfigs", &["patch"], any),
             everywhere(machine_config, "containerruntimeconfigs/status", &["patch"], any),
+            everywhere(machine_config, "controllerconfigs/status", &["patch"], any),
         ]);
+        rights.extend(for_templates(&options.namespace));
     }
     rights
+}
+
+/// What people give to templates beside the `ControllerConfig`: of Secrets one.
+fn for_templates(namespace: &str) -> [Right; 2] {
+    let here = |resource, names| Right {
+        group: "",
+        resource,
+        verbs: READ,
+        names,
+        namespace: Some(namespace.to_owned()),
+    };
+    [here("configmaps", &[]), here("secrets", &[PULL_SECRET])]
 }
 
 /// Every right that a node daemon needs. That it writes its own Node alone no rule can say; the

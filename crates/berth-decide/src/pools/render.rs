@@ -2,8 +2,8 @@
 
 use berth_labels::Flavour;
 use berth_pools::{
-    GENERATED_BY, MachineConfig, MachineConfigSpec, ProtectFinding, ProtectKind, RenderOptions, Rendered, SelectError,
-    protect, reconcile, select,
+    ControllerConfig, GENERATED_BY, MachineConfig, MachineConfigSpec, ProtectFinding, ProtectKind, RenderOptions,
+    Rendered, SelectError, protect, reconcile, select,
 };
 use serde_json::{Value, json};
 
@@ -21,9 +21,14 @@ pub enum Rendering {
     SelectingAll,
 }
 
-/// Renders a pool. Machine configs that would lose the labels of the pool or stop its kubelets are not rendered: admission
+/// Renders a pool, with the images of the operating system that the `ControllerConfig` has. Machine configs that would lose the labels of the pool or stop its kubelets are not rendered: admission
 /// keeps them out, but may have been silent when they came.
-pub fn render<'a>(pool: &PoolView, inputs: impl IntoIterator<Item = &'a MachineConfig>, flavour: Flavour) -> Rendering {
+pub fn render<'a>(
+    pool: &PoolView,
+    inputs: impl IntoIterator<Item = &'a MachineConfig>,
+    controller: Option<&ControllerConfig>,
+    flavour: Flavour,
+) -> Rendering {
     let Some(selector) = &pool.machine_config_selector else {
         return Rendering::Failed("the pool has no machineConfigSelector".to_owned());
     };
@@ -45,7 +50,12 @@ pub fn render<'a>(pool: &PoolView, inputs: impl IntoIterator<Item = &'a MachineC
     }
     let options = RenderOptions {
         os_image_stream: pool.os_image_stream.clone(),
-        ..RenderOptions::default()
+        os_image_url: controller.map(|config| config.os_image.clone()).unwrap_or_default(),
+        base_os_extensions_container_image: controller
+            .map(|config| config.extensions_image.clone())
+            .unwrap_or_default(),
+        release_image_version: controller.and_then(|config| config.release_image_version.clone()),
+        controller_version: None,
     };
     match berth_pools::render(&pool.name, selected, &options) {
         Ok(mut rendered) => {

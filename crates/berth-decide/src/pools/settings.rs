@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use berth_pools::{ContainerRuntimeConfig, GENERATED_BY, KubeletConfig, MachineConfig, NAME_SUFFIX};
+use berth_pools::{
+    ContainerRuntimeConfig, FROM_CONTROLLER_CONFIG, GENERATED_BY, KubeletConfig, MachineConfig, NAME_SUFFIX,
+};
 use berth_site::{GeneratingKind, GeneratingPool, Made, Outcome, generate};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -181,7 +183,9 @@ pub fn plan_settings<'a>(
 /// What a machine config of Berth's says it was made of.
 fn origin(config: &MachineConfig) -> Option<&str> {
     config.generated_by().filter(|by| by.starts_with(OURS))?;
-    config.annotations.get(names::GENERATED_FROM).map(String::as_str)
+    let origin = config.annotations.get(names::GENERATED_FROM)?;
+    // What is made of templates is not made of settings.
+    (origin != FROM_CONTROLLER_CONFIG).then_some(origin.as_str())
 }
 
 fn makes(outcome: &Outcome, config: &str) -> bool {

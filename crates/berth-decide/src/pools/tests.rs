@@ -252,7 +252,7 @@ fn a_pool_is_rendered_from_what_it_selects_or_says_why_not() {
         input("50-infra", "infra", json!({"kernelArguments": ["quiet"]})),
         input("50-other", "other", json!({})),
     ];
-    let Rendering::Done(rendered) = render(&infra, &inputs, Flavour::Upstream) else {
+    let Rendering::Done(rendered) = render(&infra, &inputs, None, Flavour::Upstream) else {
         panic!("it can be rendered");
     };
     assert_eq!(rendered.sources, ["50-infra"]);
@@ -270,18 +270,18 @@ fn a_pool_is_rendered_from_what_it_selects_or_says_why_not() {
     );
 
     assert!(
-        matches!(render(&infra, &inputs[1..], Flavour::Upstream), Rendering::Failed(why) if why.starts_with("no MachineConfigs found"))
+        matches!(render(&infra, &inputs[1..], None, Flavour::Upstream), Rendering::Failed(why) if why.starts_with("no MachineConfigs found"))
     );
     let all = pool(json!({"machineConfigSelector": {}}), json!({}));
-    assert_eq!(render(&all, &inputs, Flavour::Upstream), Rendering::SelectingAll);
+    assert_eq!(render(&all, &inputs, None, Flavour::Upstream), Rendering::SelectingAll);
     let none = pool(json!({}), json!({}));
     assert!(matches!(
-        render(&none, &inputs, Flavour::Upstream),
+        render(&none, &inputs, None, Flavour::Upstream),
         Rendering::Failed(_)
     ));
 
     let fips = input("60-infra", "infra", json!({"fips": true}));
-    let Rendering::Done(new) = render(&infra, [&inputs[0], &fips], Flavour::Upstream) else {
+    let Rendering::Done(new) = render(&infra, [&inputs[0], &fips], None, Flavour::Upstream) else {
         panic!("it can be rendered");
     };
     assert!(reconcilable(&object, &rendered, &inputs[..1]).is_ok());
@@ -323,7 +323,7 @@ fn what_would_lose_the_labels_of_a_pool_is_not_rendered() {
         ),
     ] {
         let inputs = [input("50-kubelet", "infra", kubelet(command))];
-        match (render(&infra, &inputs, flavour), wanted) {
+        match (render(&infra, &inputs, None, flavour), wanted) {
             (Rendering::Done(_), None) => {}
             (Rendering::Failed(why), Some(words)) => assert!(why.contains(words), "{why}"),
             (other, _) => panic!("{command}: {other:?}"),

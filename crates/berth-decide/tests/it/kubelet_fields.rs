@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, process::Command};
 
-use berth_pools::{KubeletConfig, ProtectKind, kubelet_fields};
+use berth_pools::{KUBELET_CONFIGURATION, KubeletConfig, ProtectKind, TemplateInput, kubelet_fields, templates};
 use berth_testing::Programs;
 use serde_json::{Map, Value, json};
 
@@ -58,9 +58,13 @@ fn everything() -> Map<String, Value> {
 
 /// What the kubelet says while it reads a configuration. It never starts: there is no such format of logs.
 fn kubelet(programs: &Programs, fields: &Map<String, Value>) -> String {
+    kubelet_reads(programs, &Value::Object(fields.clone()).to_string())
+}
+
+fn kubelet_reads(programs: &Programs, text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kubelet.json");
-    fs::write(&file, Value::Object(fields.clone()).to_string()).unwrap();
+    fs::write(&file, text).unwrap();
     let output = Command::new(programs.path("kubelet"))
         .arg("--config")
         .arg(&file)
@@ -147,5 +151,40 @@ fn values_that_stop_the_kubelet_are_refused() {
                 .any(|(_, kind)| *kind == ProtectKind::StopsKubelet);
             assert_eq!(refused, stops, "{path} ({kind}) with {value}: {said}");
         }
+    }
+}
+
+#[test]
+fn the_kubelet_takes_what_templates_give_it() {
+    let Some(programs) = Programs::for_test() else { return };
+    let certificate = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCi0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K";
+    for runtime in ["containerd", "cri-o"] {
+        let spec = json!({
+            "clusterDNSIP": "fd00::a",
+            "kubeAPIServerServingCAData": certificate,
+            "berth": {"family": "debian", "containerRuntime": runtime},
+        });
+        let made = templates(&TemplateInput {
+            spec: &spec,
+            ..TemplateInput::default()
+        });
+        let made = made.unwrap();
+        let files = made.iter().flat_map(|config| {
+            let ignition = config.spec.config.as_ref().unwrap();
+            berth_ignition::parse(ignition).usable().unwrap().files().to_vec()
+        });
+        let file = files
+            .into_iter()
+            .find(|file| file.path == KUBELET_CONFIGURATION)
+            .unwrap();
+        let text = String::from_utf8(berth_ignition::file_contents(&file).unwrap()).unwrap();
+
+        // With one field that is wrong it never starts, and names everything that is.
+        let said = kubelet_reads(&programs, &format!("{text}maxPods: -1\n"));
+        let invalid = |said: &str| said.matches("invalid configuration: ").count();
+        assert!(said.contains("maxPods") && !said.contains("unknown field"), "{said}");
+        assert_eq!(invalid(&said), 1, "{said}");
+        let two = kubelet_reads(&programs, &format!("{text}maxPods: -1\nregistryPullQPS: -1\n"));
+        assert_eq!(invalid(&two), 2, "{two}");
     }
 }

@@ -21,12 +21,12 @@ use crate::controller::{
 use berth_decide::{
     NodePatch, NodeView, Note, names,
     pools::{
-        Collection, ConfigView, MemberView, PoolView, RenderedView, SettingAnswer, SettingView, configuration, object,
-        reconcilable,
+        Collection, ConfigView, MemberView, PoolView, RenderedView, SettingAnswer, SettingView, TemplateView,
+        configuration, object, reconcilable,
     },
 };
 use berth_resources::{
-    ContainerRuntimeConfig, KubeletConfig, MachineConfig as MachineConfigResource, MachineConfigPool,
+    ContainerRuntimeConfig, ControllerConfig, KubeletConfig, MachineConfig as MachineConfigResource, MachineConfigPool,
 };
 use berth_site::GeneratingKind;
 
@@ -48,6 +48,8 @@ pub(super) enum Key {
     Setting(GeneratingKind, String),
     /// The `MachineConfigNode` of a node.
     Report(String),
+    /// The `ControllerConfig`.
+    Templates,
     Confirm,
 }
 
@@ -85,6 +87,8 @@ pub(super) enum Job {
     Unmake(String),
     /// What such an object is to say.
     Answer(Box<SettingAnswer>),
+    /// The status of the `ControllerConfig`.
+    Templates(Box<TemplateView>, Value),
     /// A rendered config that nobody needs, or somebody does again.
     Collect(Collection),
     /// What the `MachineConfigNode` of a node says, by its pool.
@@ -108,6 +112,7 @@ pub(super) enum Answer {
     },
     Config(ConfigView),
     Setting(Box<SettingView>),
+    Template(Box<TemplateView>),
     Node(Box<NodeView>),
     Nodes(Vec<KeptNode>),
     /// The cluster does not have the kind of the objects about nodes.
@@ -175,6 +180,16 @@ pub(super) async fn run(writer: Arc<Writer>, job: Job) -> Result<Answer, WriteEr
             }
         }
         Job::Answer(answer) => say(&writer, &answer).await,
+        Job::Templates(view, status) => {
+            let controllers: Api<DynamicObject> =
+                Api::all_with(writer.client(), &ApiResource::erase::<ControllerConfig>(&()));
+            let patch = Patch::Merge(json!({"metadata": {"uid": view.uid}, "status": status}));
+            let parameters = parameters();
+            let patched = controllers.patch_status(&view.name, &parameters, &patch);
+            let written = writer.request("controllerconfig", "status", patched).await?;
+            let object = serde_json::to_value(written).unwrap_or_default();
+            Ok(Answer::Template(Box::new(TemplateView::read(view.kind, &object))))
+        }
         Job::Collect(collection) => collect(&writer, collection).await,
         Job::Report(node, pool) => reports::write(&writer, &node, pool.as_deref()).await,
         Job::Note { pool, note } => {

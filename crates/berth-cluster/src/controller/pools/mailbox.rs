@@ -13,7 +13,8 @@ use crate::controller::{
     news::Named,
     watches::Seen,
 };
-use berth_decide::pools::{ConfigView, PoolView, SettingView};
+use berth_decide::pools::{ConfigView, PoolView, SettingView, TemplateView};
+use berth_pools::TemplateObject;
 use berth_site::GeneratingKind;
 
 /// Of each object the newest: whoever puts something in never waits, and there is never more in it than in the cluster. An
@@ -35,6 +36,7 @@ struct Waiting {
     berths: Slot<KeptBerth>,
     kubelet_configs: Slot<Box<SettingView>>,
     runtime_configs: Slot<Box<SettingView>>,
+    templates: BTreeMap<TemplateObject, Slot<Box<TemplateView>>>,
 }
 
 /// Objects of one kind: all there were, and those that changed since.
@@ -86,6 +88,7 @@ impl Mailbox {
                 PoolChange::Berths(seen) => waiting.berths.put(seen),
                 PoolChange::Settings(GeneratingKind::KubeletConfig, seen) => waiting.kubelet_configs.put(seen),
                 PoolChange::Settings(GeneratingKind::ContainerRuntimeConfig, seen) => waiting.runtime_configs.put(seen),
+                PoolChange::Templates(kind, seen) => waiting.templates.entry(kind).or_default().put(seen),
             }
         }
         self.0.news.notify_one();
@@ -111,7 +114,9 @@ impl Mailbox {
             berths,
             kubelet_configs,
             runtime_configs,
+            templates,
         } = &mut *waiting;
+        let templates = std::mem::take(templates);
         let pools = pools.take().map(PoolChange::Pools);
         let configs = configs.take().map(PoolChange::Configs);
         let nodes = nodes.take().map(PoolChange::Nodes);
@@ -123,9 +128,14 @@ impl Mailbox {
                 .take()
                 .map(setting(GeneratingKind::ContainerRuntimeConfig)),
         );
+        let templates = templates.into_iter().flat_map(|(kind, mut slot)| {
+            let taken: Vec<_> = slot.take().collect();
+            taken.into_iter().map(move |seen| PoolChange::Templates(kind, seen))
+        });
         pools
             .chain(configs)
             .chain(settings)
+            .chain(templates)
             .chain(nodes)
             .chain(berths)
             .collect()

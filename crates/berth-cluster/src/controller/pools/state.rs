@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use berth_pools::{MachineConfig, Membership};
+use berth_pools::{MachineConfig, Membership, TemplateObject};
 
 use crate::controller::{
     kept::{Berths, KeptBerth, KeptNode, Text, text},
@@ -10,9 +10,17 @@ use crate::controller::{
     watches::Seen,
 };
 use berth_decide::pools::{
-    ConfigView, DrainRequest, MemberView, PoolView, RenderedView, SettingView, membership, references,
+    ConfigView, DrainRequest, MemberView, PoolView, RenderedView, SettingView, TemplateView, TemplateViews, membership,
+    references,
 };
 use berth_site::GeneratingKind;
+
+/// Every kind of object that templates are made with.
+pub(in crate::controller) const TEMPLATE_OBJECTS: [TemplateObject; 3] = [
+    TemplateObject::ControllerConfig,
+    TemplateObject::ConfigMap,
+    TemplateObject::Secret,
+];
 
 /// A change of anything that pools depend on.
 #[derive(Debug)]
@@ -23,6 +31,8 @@ pub(in crate::controller) enum PoolChange {
     Berths(Seen<KeptBerth>),
     /// `KubeletConfig` or `ContainerRuntimeConfig` objects.
     Settings(GeneratingKind, Seen<Box<SettingView>>),
+    /// The `ControllerConfig`, or objects that it may name.
+    Templates(TemplateObject, Seen<Box<TemplateView>>),
 }
 
 /// Which watches have been read to their end once.
@@ -35,6 +45,7 @@ struct Synced {
     berths: bool,
     kubelet_configs: bool,
     runtime_configs: bool,
+    templates: BTreeSet<TemplateObject>,
 }
 
 /// The caches, and what has to be looked at again.
@@ -45,6 +56,7 @@ pub(super) struct PoolState {
     pub(super) inputs: BTreeMap<String, MachineConfig>,
     pub(super) rendered: BTreeMap<String, RenderedView>,
     pub(super) settings: BTreeMap<(GeneratingKind, String), SettingView>,
+    pub(super) templates: TemplateViews,
     berths: Berths,
     membership: Membership,
     pool_of: HashMap<Text, Text>,
@@ -75,8 +87,10 @@ impl PoolState {
             berths,
             kubelet_configs,
             runtime_configs,
+            ref templates,
         } = self.synced;
-        nodes && pools && configs && berths && kubelet_configs && runtime_configs
+        let all_templates = templates.len() == TEMPLATE_OBJECTS.len();
+        nodes && pools && configs && berths && kubelet_configs && runtime_configs && all_templates
     }
 
     pub(super) fn apply(&mut self, change: PoolChange) {
@@ -86,6 +100,7 @@ impl PoolState {
             PoolChange::Configs(seen) => self.configs_seen(seen),
             PoolChange::Berths(seen) => self.berths_seen(seen),
             PoolChange::Settings(kind, seen) => self.settings_seen(kind, seen),
+            PoolChange::Templates(kind, seen) => self.templates_seen(kind, seen),
         }
     }
 
@@ -344,6 +359,35 @@ impl PoolState {
         }
         self.inputs_changed |= known.is_none_or(|known| !known.generates_as(&setting));
         self.settings.insert(key, setting);
+    }
+
+    fn templates_seen(&mut self, kind: TemplateObject, seen: Seen<Box<TemplateView>>) {
+        match seen {
+            Seen::All(all) => {
+                self.synced.templates.insert(kind);
+                self.inputs_changed = true;
+                self.templates.retain(|(known, _), _| *known != kind);
+                for view in all {
+                    self.template(*view);
+                }
+            }
+            Seen::One(view) => self.template(*view),
+            Seen::Gone(view) => {
+                self.inputs_changed = true;
+                self.templates.remove(&(kind, view.name));
+            }
+        }
+    }
+
+    /// Takes an object that templates are made with, as a watch or a write shows it.
+    pub(super) fn template(&mut self, view: TemplateView) {
+        let key = (view.kind, view.name.clone());
+        let known = self.templates.get(&key);
+        if known.is_some_and(|known| view.is_outdated_by(known)) {
+            return;
+        }
+        self.inputs_changed |= known.is_none_or(|known| !known.generates_as(&view));
+        self.templates.insert(key, view);
     }
 
     fn berths_seen(&mut self, seen: Seen<KeptBerth>) {

@@ -12,8 +12,8 @@ use crate::controller::writer::or_broken;
 use berth_decide::{
     Note, merge_diff,
     pools::{
-        Collection, DrainRequest, NodeChange, Rendering, changes, collect, plan_settings, render, render_error,
-        rollout, status,
+        Collection, DrainRequest, NodeChange, Rendering, changes, collect, plan_settings, plan_templates, render,
+        render_error, rollout, status,
     },
 };
 
@@ -39,7 +39,12 @@ impl PoolEngine {
         self.renderings = state
             .pools
             .values()
-            .map(|pool| (pool.name.clone(), render(pool, self.inputs.values(), flavour)))
+            .map(|pool| {
+                (
+                    pool.name.clone(),
+                    render(pool, self.inputs.values(), self.controller.as_ref(), flavour),
+                )
+            })
             .collect();
         for pool in state.pools.values().filter(|pool| !pool.deleting) {
             let rendered = match self.renderings.get(&pool.name) {
@@ -90,7 +95,9 @@ impl PoolEngine {
         let state = &self.state;
         let settings: Vec<_> = state.settings.values().collect();
         let living = state.pools.values().filter(|pool| !pool.deleting);
-        let plan = plan_settings(living, &state.inputs, &settings, self.options.clock.now());
+        let now = self.options.clock.now();
+        let templates = plan_templates(living.clone(), &state.inputs, &state.templates, now);
+        let plan = plan_settings(living, &templates.inputs, &settings, now);
         let name = |object: &Value| {
             object
                 .pointer("/metadata/name")
@@ -98,17 +105,21 @@ impl PoolEngine {
                 .map(str::to_owned)
         };
         let mut jobs = Vec::new();
-        for object in plan.writes {
+        for object in templates.writes.into_iter().chain(plan.writes) {
             jobs.push((Key::Made(name(&object).unwrap_or_default()), Job::Make(object)));
         }
-        for name in plan.removals {
+        for name in templates.removals.into_iter().chain(plan.removals) {
             jobs.push((Key::Made(name.clone()), Job::Unmake(name)));
         }
         for answer in plan.answers {
             let key = Key::Setting(answer.setting.kind, answer.setting.name.clone());
             jobs.push((key, Job::Answer(Box::new(answer))));
         }
+        if let Some((view, status)) = templates.answer {
+            jobs.push((Key::Templates, Job::Templates(Box::new(view), status)));
+        }
         self.inputs = plan.inputs;
+        self.controller = templates.controller;
         jobs
     }
 

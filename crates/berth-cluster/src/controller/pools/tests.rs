@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use berth_clock::Clock;
-use berth_pools::annotation;
+use berth_pools::{TemplateObject, annotation};
 use http::{Method, Request, Response};
 use jiff::Timestamp;
 use kube::client::Body;
@@ -39,6 +39,9 @@ fn engine(claims: Option<watch::Receiver<Claim>>) -> PoolEngine {
         PoolChange::Berths(Seen::All(Vec::new())),
         PoolChange::Settings(GeneratingKind::KubeletConfig, Seen::All(Vec::new())),
         PoolChange::Settings(GeneratingKind::ContainerRuntimeConfig, Seen::All(Vec::new())),
+        PoolChange::Templates(TemplateObject::ControllerConfig, Seen::All(Vec::new())),
+        PoolChange::Templates(TemplateObject::ConfigMap, Seen::All(Vec::new())),
+        PoolChange::Templates(TemplateObject::Secret, Seen::All(Vec::new())),
     ] {
         engine.state.apply(change);
     }
@@ -251,7 +254,7 @@ async fn a_status_that_is_written_meanwhile_does_not_hold_up_the_config() {
         panic!("it is an input");
     };
     let pool = pool("1");
-    let Rendering::Done(rendered) = render(&pool, [&*config], berth_labels::Flavour::Openshift) else {
+    let Rendering::Done(rendered) = render(&pool, [&*config], None, berth_labels::Flavour::Openshift) else {
         panic!("it can be rendered");
     };
     let (client, patches) = contested(3);
