@@ -83,7 +83,12 @@ fn more_rights_come_only_with_more_duties() {
             mode,
             ..approving.clone()
         };
-        assert!(!has(&most, "secrets"), "{mode:?}");
+        let secrets = rights(&most).into_iter().filter(|right| right.resource == "secrets");
+        let named: Vec<_> = secrets.map(|right| (right.names, right.namespace)).collect();
+        match mode {
+            InstallMode::Labels => assert_eq!(named, []),
+            InstallMode::Full => assert_eq!(named, [(&["pull-secret"] as &[&str], Some(most.namespace))]),
+        }
     }
     let off = InstallOptions {
         admission: Admission::Off,

@@ -22,4 +22,5 @@ mod removal;
 mod requests;
 mod resources;
 mod support;
+mod templates;
 mod upkeep;
