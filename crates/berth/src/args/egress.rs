@@ -68,10 +68,10 @@ pub(crate) struct EgressPlanArgs {
 ///
 /// Reads the status of `EgressIP` objects, the Nodes and the router pods from the cluster, or with `--observed` from files, and says for
 /// each address and router whether it stays where it is once the site's labels are applied. With `--relabel` it says instead what
-/// these labels would move; a node that changes its pool by them reboots, which moves what is on it. An address that moves breaks the
-/// connections through it. Anything that moves or is nowhere gives exit code 1.
+/// these labels would move; a node that comes into another pool by them reboots where the configs of both differ in what needs it, which
+/// moves what is on it. An address that moves breaks the connections through it. Anything that moves or is nowhere gives exit code 1.
 ///
-/// Without `-f` the `EgressIP`, `IngressController` and `MachineConfigPool` objects of the cluster itself are the site.
+/// Without `-f` the `EgressIP` and `IngressController` objects, the pools and the machine configs of the cluster itself are the site.
 ///
 /// The JSON form is `{addresses:[{egressip, address, node|null, best|null, stays, to|null, reason|null}], routers:[{pod,
 /// controller, node|null, stays, to[], reason|null}], controllers:[{controller, lost[], gained[], left}], reboots[]}`.

@@ -140,7 +140,15 @@ fn fetch(args: &EgressVerifyArgs, own_site: bool) -> Result<[Vec<Value>; 3], Fai
         &[DocumentKind::EgressIp, DocumentKind::RouterPod],
         &[DocumentKind::Node],
         if own_site {
-            &[DocumentKind::IngressController, DocumentKind::MachineConfigPool]
+            // With what the pools' configs are made of: it decides what a move between pools costs.
+            &[
+                DocumentKind::IngressController,
+                DocumentKind::MachineConfigPool,
+                DocumentKind::OwnMachineConfig,
+                DocumentKind::KubeletConfig,
+                DocumentKind::ContainerRuntimeConfig,
+                DocumentKind::ControllerConfig,
+            ]
         } else {
             &[]
         },

@@ -379,8 +379,16 @@ fn egress_addresses_are_verified(cluster: &Cluster) {
         json!("it is not labelled k8s.ovn.org/egress-assignable"),
         "{outcome}"
     );
-    // A pool of the cluster takes the node, which reboots.
-    let outcome = verify("--relabel atlngamai01=node-role.kubernetes.io/infra- -o json");
+    // Another pool of the cluster takes the node, with a config that makes it reboot.
+    cluster.apply_files(&[
+        "examples/telco-site/pools/worker.yaml",
+        "examples/telco-site/pools/infra.yaml",
+        "examples/telco-site/machine-configs/00-worker.yaml",
+        "examples/telco-site/machine-configs/50-infra.yaml",
+    ]);
+    let move_it = "--relabel atlngamai01=node-role.kubernetes.io/infra- \
+                   --relabel atlngamai01=node-role.kubernetes.io/worker= -o json";
+    let outcome = verify(move_it);
     assert_eq!(outcome.json()["reboots"], json!(["atlngamai01"]), "{outcome}");
     assert_eq!(outcome.json()["routers"][0]["stays"], json!(false), "{outcome}");
 
