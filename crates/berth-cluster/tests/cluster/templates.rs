@@ -114,6 +114,22 @@ impl Cluster {
         assert_eq!(read.spec, wanted.spec);
     }
 
+    /// A machine that boots gets the same: the pool is served what its status has when its nodes, none, run it.
+    async fn serves(&self, wanted: &Rendered) {
+        self.seen(POOL, "has completed", |pool: &MachineConfigPool| {
+            let configuration = pool.status.clone().unwrap_or_default().configuration;
+            configuration.is_some_and(|it| it.name.as_ref() == Some(&wanted.name))
+        })
+        .await;
+        let documents = list_documents(&self.client, DocumentKind::SITE)
+            .await
+            .expect("the documents");
+        let serving = Serving::of_cluster(&documents, None);
+        let pool = serving.pools.get(POOL).expect("the pool");
+        let served = pool.config.as_ref().expect("a config");
+        assert_eq!((&served.name, &served.spec), (&wanted.name, &wanted.spec));
+    }
+
     /// What the object says about this generation.
     async fn answered(&self, kind: &str, generation: i64) -> String {
         let is_it = |object: &ControllerConfig| {
@@ -173,27 +189,7 @@ async fn pools_come_from_a_controller_config(cluster: &mut Cluster) {
         .await;
     assert_eq!(made.owner_references()[0].kind, "ControllerConfig");
 
-    // A machine that boots gets the same: the pool is served what its status has when its nodes, none, run it.
-    cluster
-        .seen(POOL, "has completed", |pool: &MachineConfigPool| {
-            let status = pool.status.clone().unwrap_or_default();
-            status
-                .configuration
-                .is_some_and(|it| it.name.as_ref() == Some(&first.name))
-        })
-        .await;
-    let documents = list_documents(&cluster.client, DocumentKind::SITE)
-        .await
-        .expect("the documents");
-    let serving = Serving::of_cluster(&documents, None);
-    let served = serving
-        .pools
-        .get(POOL)
-        .expect("the pool")
-        .config
-        .as_ref()
-        .expect("a config");
-    assert_eq!((&served.name, &served.spec), (&first.name, &first.spec));
+    cluster.serves(&first).await;
 
     // A field that is wrong is named, and the pool keeps what it has.
     let edit = async |dns: &str| {
@@ -235,10 +231,7 @@ async fn pools_come_from_a_controller_config(cluster: &mut Cluster) {
 
     // The object goes, while no controller runs, and with it what was made of it.
     controllers.stop().await;
-    controller_configs
-        .delete(CONTROLLER_CONFIG, &DeleteParams::default())
-        .await
-        .expect("deleted");
+    delete(controller_configs.clone(), CONTROLLER_CONFIG).await;
     let controllers = cluster.controllers(full);
     let mut looks = 0;
     while configs.get_opt("00-worker").await.expect("an answer").is_some() {
@@ -247,17 +240,11 @@ async fn pools_come_from_a_controller_config(cluster: &mut Cluster) {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     controllers.stop().await;
-    cluster
-        .api::<KubeletConfig>()
-        .delete("tuned", &DeleteParams::default())
-        .await
-        .expect("deleted");
-    config_maps
-        .delete("mine", &DeleteParams::default())
-        .await
-        .expect("deleted");
-    secrets
-        .delete("pull-secret", &DeleteParams::default())
-        .await
-        .expect("deleted");
+    delete(cluster.api::<KubeletConfig>(), "tuned").await;
+    delete(config_maps, "mine").await;
+    delete(secrets, "pull-secret").await;
+}
+
+async fn delete<K: Clone + std::fmt::Debug + serde::de::DeserializeOwned>(objects: Api<K>, name: &str) {
+    objects.delete(name, &DeleteParams::default()).await.expect("deleted");
 }

@@ -83,12 +83,14 @@ fn rendered(site: &Site, pool: &str) -> berth_pools::Rendered {
     render_pool(site, pool, &RenderOptions::default()).unwrap()
 }
 
+fn ignition(rendered: &berth_pools::Rendered) -> berth_ignition::Config {
+    let config = rendered.spec.config.as_ref().unwrap();
+    berth_ignition::parse(config).config.unwrap()
+}
+
 fn file(rendered: &berth_pools::Rendered, path: &str) -> Option<String> {
-    let ignition = berth_ignition::parse(rendered.spec.config.as_ref().unwrap())
-        .config
-        .unwrap();
-    let file = ignition.find_file(path)?;
-    Some(String::from_utf8(berth_ignition::file_contents(file).unwrap()).unwrap())
+    let text = |file| String::from_utf8(berth_ignition::file_contents(file).expect("contents")).expect("text");
+    ignition(rendered).find_file(path).map(text)
 }
 
 #[test]

@@ -63,6 +63,7 @@ mod servers;
 mod site;
 #[cfg(test)]
 mod templates;
+#[cfg(test)]
 mod token;
 #[cfg(test)]
 mod transport;
