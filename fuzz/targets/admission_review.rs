@@ -5,6 +5,7 @@
 #![no_main]
 
 #[path = "../../crates/berth-cluster/src/admission/request.rs"]
+#[expect(unreachable_pub, reason = "the file is a module of another crate")]
 mod request;
 
 /// What the reader takes from the policies.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ pub(super) struct NodeRequest {
 impl Review {
     /// Reads a review.
     pub fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
-        let Asked { request } = serde_json::from_slice::<Asked<Head>>(body)?;
+        let Strict(Asked { request }) = serde_json::from_slice::<Strict<Asked<Head>>>(body)?;
         // The API server takes no answer that does not say what it answers.
         if request.uid.is_empty() {
             return Err(serde_json::Error::custom("request.uid is missing"));
@@ -67,7 +67,8 @@ impl Review {
                 Subject::Unreadable(format!("it has more than {MOST_VALUES} values"))
             }
             Some(aspect) => {
-                let Objects { object, old_object } = serde_json::from_slice::<Asked<Objects<Value>>>(body)?.request;
+                let Objects { object, old_object } =
+                    serde_json::from_slice::<Strict<Asked<Objects<Value>>>>(body)?.0.request;
                 let object = object.unwrap_or_default();
                 let before = old_object.filter(Value::is_object);
                 match aspect {
@@ -101,11 +102,13 @@ impl Review {
 }
 
 fn node(body: &[u8], head: &Head) -> Result<Subject, serde_json::Error> {
-    let Objects { object, old_object } = serde_json::from_slice::<Asked<Objects<Named>>>(body)?.request;
-    let Some(Named { metadata }) = object else {
+    let Objects { object, old_object } = serde_json::from_slice::<Strict<Asked<Objects<Strict<Named>>>>>(body)?
+        .0
+        .request;
+    let Some(Strict(Named { metadata })) = object else {
         return Ok(Subject::Other);
     };
-    let before = old_object.unwrap_or_default().metadata;
+    let before = old_object.unwrap_or_default().0.metadata;
     Ok(Subject::Node(Box::new(NodeRequest {
         creates: head.operation == "CREATE",
         name: metadata.name,
@@ -116,9 +119,38 @@ fn node(body: &[u8], head: &Head) -> Result<Subject, serde_json::Error> {
     })))
 }
 
+/// What is an object: the reader of a type alone would take a list for it too, field by field.
+#[derive(Default)]
+struct Strict<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Strict<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData)).map(Self)
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+fn strict<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Strict::deserialize(deserializer).map(|Strict(object)| object)
+}
+
 #[derive(Deserialize)]
+#[serde(bound = "T: Default + Deserialize<'de>")]
 struct Asked<T> {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict")]
     request: T,
 }
 
@@ -127,8 +159,10 @@ struct Asked<T> {
 #[serde(default, rename_all = "camelCase")]
 struct Head {
     uid: String,
+    #[serde(deserialize_with = "strict")]
     kind: Kind,
     operation: String,
+    #[serde(deserialize_with = "strict")]
     user_info: User,
     dry_run: Option<bool>,
     object: Counted,
@@ -187,7 +221,7 @@ struct Objects<T> {
 
 #[derive(Default, Deserialize)]
 struct Named {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict")]
     metadata: Metadata,
 }
 

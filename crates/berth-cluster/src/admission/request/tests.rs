@@ -110,3 +110,26 @@ fn a_review_without_a_uid_is_refused() {
     }
     assert!(Review::read(br#"{"request": {"uid": "u"}}"#).is_ok());
 }
+
+/// Found by fuzzing: a list was taken for an object, field by field.
+#[test]
+fn a_list_is_not_a_review() {
+    for body in [
+        r#"[["u"]]"#,
+        r#"{"request": ["u"]}"#,
+        r#"{"request": {"uid": "u", "kind": ["", "Node"]}}"#,
+        r#"{"request": {"uid": "u", "userInfo": [["system:nodes"]]}}"#,
+    ] {
+        assert!(Review::read(body.as_bytes()).is_err(), "{body}");
+    }
+    let node = |object: &str| {
+        let head =
+            r#""uid": "u", "operation": "CREATE", "kind": {"kind": "Node"}, "userInfo": {"groups": ["system:nodes"]}"#;
+        let body = format!(r#"{{"request": {{{head}, "object": {object}}}}}"#);
+        Review::read(body.as_bytes()).expect("a review").subject
+    };
+    assert!(matches!(node(r#"{"metadata": {"name": "w1"}}"#), Subject::Node(_)));
+    for object in [r#"[{"name": "w1"}]"#, r#"{"metadata": ["w1"]}"#] {
+        assert!(matches!(node(object), Subject::Unreadable(_)), "{object}");
+    }
+}
