@@ -112,6 +112,14 @@ fn machines_of_up_get_a_config_that_its_cluster_has() {
     assert_eq!(up.machines.config_of("worker"), before);
     let patch = r#"patch machineconfigpool worker --type merge -p {"spec":{"paused":true}}"#;
     assert_eq!(up.api.kubectl(patch).exit, 0);
+    let seen = || {
+        let pool = up.api.kubectl("get machineconfigpool worker -o json").json();
+        pool["status"]["observedGeneration"] == pool["metadata"]["generation"]
+    };
+    patiently(
+        || "the controllers have not seen the pause".to_owned(),
+        || seen().then_some(()),
+    );
     up.api.make(&config);
     patiently(
         || format!("{} is not rendered anew", of_cluster("worker", "spec")),
