@@ -83,7 +83,7 @@ async fn rendered_names(client: &Client) -> kube::Result<Option<BTreeSet<String>
     }
 }
 
-/// The Pods that keep a drain from ending. Whoever may not see Pods is told of none.
+/// The Pods that keep a drain from ending. Without the right to list Pods there are none.
 pub(crate) async fn stuck_on(client: &Client, node: &str, now: Timestamp) -> kube::Result<Vec<StuckPod>> {
     let here = ListParams::default().fields(&format!("spec.nodeName={node}"));
     let pods = match Api::<Pod>::all(client.clone()).list(&here).await {

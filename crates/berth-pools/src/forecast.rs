@@ -116,8 +116,7 @@ impl Forecast {
         let (window, fits) = (self.window?, self.fits_window?);
         let length = format_duration(window);
         if fits {
-            let spare = format_duration(window.saturating_sub(self.finish));
-            return Some(format!("fits the window of {length}, with {spare} to spare"));
+            return Some(fitting(window, self.finish));
         }
         if self.finish > window {
             let over = format_duration(self.finish.saturating_sub(window));
@@ -144,6 +143,16 @@ impl Forecast {
             first.join(", ")
         ))
     }
+}
+
+/// Says that all is done in time, for the forecast and the rehearsal.
+pub(crate) fn fitting(window: Duration, finish: Duration) -> String {
+    let spare = window.saturating_sub(finish);
+    format!(
+        "fits the window of {}, with {} to spare",
+        format_duration(window),
+        format_duration(spare)
+    )
 }
 
 /// So many names are spelled out in a sentence; the rest is counted.

@@ -21,7 +21,7 @@ pub use self::{
 };
 use crate::{
     chart::counted,
-    forecast::{ForecastInput, format_duration, seconds, seconds_if_any},
+    forecast::{ForecastInput, fitting, format_duration, seconds, seconds_if_any},
     rollout::Waiting,
 };
 
@@ -215,8 +215,7 @@ impl Rehearsal {
         let (window, fits) = (self.window?, self.fits_window?);
         let length = format_duration(window);
         if fits {
-            let spare = format_duration(window.saturating_sub(self.finish));
-            return Some(format!("fits the window of {length}, with {spare} to spare"));
+            return Some(fitting(window, self.finish));
         }
         let at_window = self.at_window.as_ref();
         let out = at_window.map_or(0, |at| at.out.len());

@@ -1,5 +1,5 @@
 //! Random updates during which things happen to the cluster and to the host: whatever it is, the host is whole when nothing is done to
-//! it, and gets where it is told to go as soon as that is possible.
+//! it, and reaches the desired config as soon as that is possible.
 
 use berth_daemon::{
     DriftPolicy, Entry, FileEntry, Item, STATE, Setting, State, announce,
